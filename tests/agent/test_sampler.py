@@ -1,5 +1,6 @@
 """Sampling: schedule, failures and cost budget."""
 
+import os
 import threading
 import uuid
 from collections.abc import Sequence
@@ -273,6 +274,15 @@ def test_slow_collector_does_not_delay_sampling() -> None:
     released.append(True)
     assert eventually(lambda: bench.values("slow.value") == [7])
     assert stopped(sampler)
+
+
+def test_further_launchers_on_a_machine_sample_only_the_processes_of_the_job() -> None:
+    machine = Machine(job_pid=os.getpid())
+    result, missing = open_collectors(machine, ("memory", "process_tree"), samples_machine=False)
+    for collector in result.values():
+        collector.close()
+    assert list(result) == ["process_tree"]
+    assert missing == {"memory": Absence("recorded by another launcher on this machine")}
 
 
 def test_unavailable_collectors_report_why(monkeypatch: pytest.MonkeyPatch) -> None:

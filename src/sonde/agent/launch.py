@@ -94,12 +94,17 @@ class Launcher:
     def run(
         self,
         command: Sequence[str],
-        collectors: tuple[str, ...] | None,
         on_ready: Callable[[], None],
+        *,
+        samples_machine: bool = True,
     ) -> Launched:
         """Start the command, wait for its exit, and record both.
 
-        Calls `on_ready` when it can be recorded. From then on, no failure here changes its result.
+        Args:
+            command: The command.
+            on_ready: Called when it can be recorded. From then on, no failure here changes its
+                result.
+            samples_machine: Whether to sample the machine, not only the processes of the job.
 
         Raises:
             OutOfResourcesError: The command was not started and cannot be recorded.
@@ -122,7 +127,8 @@ class Launcher:
         if listener is not None:
             self._recording.worker_losses = listener.close
         # in a thread: a store that hangs must not delay the handling of the command
-        begin = partial(self._begin, masked, start_ns, pid, collectors)
+        start = partial(self._recording.start, samples_machine=samples_machine)
+        begin = partial(self._begin, masked, start_ns, pid, start)
         guard.call("recording", lambda: self._recording.begin(begin), None)
         if self._relay is not None:
             guard.call("relay", self._relay.start, None)
@@ -160,7 +166,7 @@ class Launcher:
         command: Sequence[str],
         start_ns: int,
         pid: int,
-        collectors: tuple[str, ...] | None,
+        start: Callable[[Attempt], None],
     ) -> None:
         attempt = Attempt(
             node=self._registration.node,
@@ -174,7 +180,7 @@ class Launcher:
             run_id=self._run_id,
             spool=str(self._relay.spool.folder) if self._relay else "",
         )
-        self._recording.start(attempt, collectors)
+        start(attempt)
         reason = Guard().call(
             "the interpreter", lambda: why_not_recorded(command, INJECT_FOLDER), None
         )

@@ -102,8 +102,13 @@ class Recording:
         self._threads.append(thread)
         return thread
 
-    def start(self, attempt: Attempt, collector_names: tuple[str, ...] | None = None) -> None:
-        """Start recording; failures do not affect the job."""
+    def start(self, attempt: Attempt, *, samples_machine: bool = True) -> None:
+        """Start recording; failures do not affect the job.
+
+        Args:
+            attempt: The attempt to record.
+            samples_machine: Whether to sample the machine, not only the processes of the job.
+        """
         if self._relay is not None:  # into the spool first: the store may be slow
             self._documents.write_start(attempt)
         # before the job appears to be running: later requests are new
@@ -115,7 +120,9 @@ class Recording:
         if self._relay is not None:
             self._relay.wake()
         self._documents.take_reserve()
-        self._heartbeat.sampler = sampler = self._create_sampler(attempt, collector_names)
+        self._heartbeat.sampler = sampler = self._create_sampler(
+            attempt, samples_machine=samples_machine
+        )
         self._writer.outbox.start()
         sink = self._relay.source if self._relay else backend
         sampler.start(sink.flush_seconds)
@@ -123,14 +130,14 @@ class Recording:
         self._start_thread("keeper", partial(self._keep, inbox))
         self._start_thread("environment", partial(self._record_environment, attempt))
 
-    def _create_sampler(self, attempt: Attempt, names: tuple[str, ...] | None) -> Sampler:
+    def _create_sampler(self, attempt: Attempt, *, samples_machine: bool) -> Sampler:
         uri = self._registration.backend.uri
         machine = Machine(
             job_pid=attempt.process_pid,
             job_mark=f"SONDE_RUN_ID={attempt.run_id}" if attempt.run_id else "",
             paths=(Path(attempt.folder), *(() if "://" in uri else (Path(uri),))),
         )
-        collectors, missing = open_collectors(machine, names)
+        collectors, missing = open_collectors(machine, samples_machine=samples_machine)
         for name, absence in missing.items():
             if absence.is_failure:
                 self._notice(NoticeKind.SWITCHED_OFF, f"collector {name}", absence.reason)

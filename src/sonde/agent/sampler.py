@@ -48,15 +48,23 @@ class _Slot:
 
 
 def open_collectors(
-    machine: Machine, names: Sequence[str] | None = None
+    machine: Machine, names: Sequence[str] | None = None, *, samples_machine: bool = True
 ) -> tuple[dict[str, Collector], dict[str, Absence]]:
-    """Open the collectors that work on this machine; return why the others do not."""
+    """Open the collectors that work on this machine; return why the others do not.
+
+    Args:
+        machine: The machine and the job.
+        names: The collectors; all by default.
+        samples_machine: Whether to open more than the collectors of the job's processes.
+    """
     collectors: dict[str, Collector] = {}
     missing: dict[str, Absence] = {}
     guard = Guard()
     for name in COLLECTORS.names() if names is None else names:
         default: Collector | Absence = Absence("", is_failure=True)
-        opened = guard.call(name, partial(_open, name, machine), default)
+        opened = guard.call(
+            name, partial(_open, name, machine, samples_machine=samples_machine), default
+        )
         if isinstance(opened, Collector):
             collectors[name] = opened
         elif opened.is_failure:
@@ -66,9 +74,12 @@ def open_collectors(
     return collectors, missing
 
 
-def _open(name: str, machine: Machine) -> Collector | Absence:
+def _open(name: str, machine: Machine, *, samples_machine: bool) -> Collector | Absence:
     """Open a collector, or return what is missing on this machine."""
-    collector = COLLECTORS.load(name)(machine)
+    kind = COLLECTORS.load(name)
+    if not (samples_machine or kind.is_of_processes):
+        return Absence("recorded by another launcher on this machine")
+    collector = kind(machine)
     try:
         collector.open()
     except NothingToCollectError as error:

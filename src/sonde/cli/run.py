@@ -52,9 +52,6 @@ from sonde.terminal.end_of_run import (
 # User errors that prevent the command from starting. After other errors it runs unrecorded.
 _USER_ERRORS = (UsageError, JobExistsError, MissingExtraError, ActionError)
 
-# Collectors of further launchers on the same node: the first one records the machine.
-_SECONDARY_COLLECTORS = ("process_tree",)
-
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
@@ -168,9 +165,8 @@ def _run_recorded(
 
     with dashboard_process(store, notify):
         try:
-            collectors = None if is_first_here else _SECONDARY_COLLECTORS
             announce = partial(_announce, notify, registration, request)
-            launched = launcher.run(command, collectors, announce)
+            launched = launcher.run(command, announce, samples_machine=is_first_here)
         except OutOfResourcesError as error:
             guard.attempt("job folder", lambda: withdraw(registration), None)
             print_note(f"{error}. The command runs without recording.")

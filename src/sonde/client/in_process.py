@@ -7,8 +7,9 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, ClassVar
@@ -49,7 +50,6 @@ from sonde.store.presence import this_process
 
 _STOP_GRACE_SECONDS = 10.0
 _REPLY_SECONDS = 0.5  # until the reply to a request is written
-_PROCESS_COLLECTORS = ("process_tree",)  # the first process on a machine samples the machine
 
 
 def start(
@@ -149,7 +149,7 @@ def _begin(session: Session, request: RunRequest, *, is_quiet: bool) -> None:
     job = InsideJob(registration, request.settings, session.clock)
 
     def begin() -> None:
-        job.begin(None if is_first_here else _PROCESS_COLLECTORS)
+        job.begin(samples_machine=is_first_here)
         session.reopen(worker_placement(), request.settings.for_workers())
         _enter(session)
 
@@ -259,8 +259,13 @@ class InsideJob:
         """The job's name."""
         return self._registration.job
 
-    def begin(self, collectors: Sequence[str] | None) -> None:
-        """Start recording; child processes started from now on take part."""
+    def begin(self, *, samples_machine: bool) -> None:
+        """Start recording; child processes started from now on take part.
+
+        Args:
+            samples_machine: Whether to sample the machine, not only the processes of the job; one
+                process per machine does.
+        """
         InsideJob.current = self
         attempt = Attempt(
             node=self._registration.node,
@@ -274,9 +279,9 @@ class InsideJob:
             run_id=self._handover.run_id,
             spool=str(relay.spool.folder) if (relay := self._handover.relay) else "",
         )
-        names = None if collectors is None else tuple(collectors)
         self._before = set_variables(self._handover.variables(environment().get("PYTHONPATH")))
-        self._recording.begin(lambda: self._recording.start(attempt, names))
+        start = partial(self._recording.start, attempt, samples_machine=samples_machine)
+        self._recording.begin(start)
         if self._handover.relay is not None:
             self._handover.relay.start()
             Guard().call("the standby", self._handover.relay.start_standby, None)

@@ -33,6 +33,9 @@ class Collector(ABC):
 
     interval_seconds: float = 0.0  # minimum time between reads; 0: every tick
     is_slow: bool = False  # reads may block for milliseconds: use a separate thread
+    # Whether it measures the job's processes instead of the machine. Further launchers of a job on
+    # the same machine read only these collectors.
+    is_of_processes: bool = False
 
     metrics: tuple[MetricInfo, ...]  # all metrics it may record on any machine
 

@@ -49,6 +49,7 @@ class ProcessTreeUsage(Collector):
     metrics = (*METRICS, PROCESS_CPU, PROCESS_RSS)
 
     interval_seconds = 0.5
+    is_of_processes = True
 
     def open(self) -> None:
         machine = self.machine
