@@ -348,18 +348,47 @@ def test_only_settings_reads_the_environment() -> None:
     )
 
 
+def swallows_all_exceptions(node: ast.AST) -> bool:
+    """Whether a handler or a call of `suppress` catches all exceptions and does not raise them."""
+    if isinstance(node, ast.ExceptHandler):
+        caught = [node.type]
+        is_raised = ast.unparse(node.body[-1]) == "raise"
+    elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("suppress"):
+        caught, is_raised = list(node.args), False
+    else:
+        return False
+    names = {
+        ast.unparse(each) if each else ""
+        for kind in caught
+        for each in (kind.elts if isinstance(kind, ast.Tuple) else [kind])
+    }
+    return not is_raised and bool(names & {"", "Exception", "BaseException"})
+
+
 def test_only_the_guard_swallows_all_exceptions() -> None:
+    allowed = (PACKAGE / "guard.py", INJECTED, START_UP)
     assert_none(
         [
             at(path, node)
             for path, node in nodes()
-            if isinstance(node, ast.ExceptHandler)
-            and (ast.unparse(node.type) if node.type else "") in ("", "Exception", "BaseException")
-            and ast.unparse(node.body[-1]) != "raise"
-            and path.name != "guard.py"
-            and path not in (INJECTED, START_UP)
+            if path not in allowed and swallows_all_exceptions(node)
         ]
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "is_refused"),
+    [
+        ("try: f()\nexcept: pass", True),
+        ("try: f()\nexcept Exception: log()", True),
+        ("try: f()\nexcept (OSError, BaseException): pass", True),
+        ("with contextlib.suppress(Exception): f()", True),
+        ("try: f()\nexcept BaseException:\n    undo()\n    raise", False),
+        ("with contextlib.suppress(OSError): f()", False),
+    ],
+)
+def test_the_law_of_swallowed_exceptions_finds_them(code: str, is_refused: bool) -> None:
+    assert any(map(swallows_all_exceptions, ast.walk(ast.parse(code)))) == is_refused
 
 
 def test_only_the_clock_reads_time() -> None:

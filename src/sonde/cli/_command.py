@@ -9,6 +9,7 @@ from typing import Any
 
 from sonde.drawing.printable import escape_text, replace_non_finite, safe_json, writing
 from sonde.settings import default_store
+from sonde.store.backends import is_shared
 from sonde.store.places import absolute_store
 
 Options = argparse.Namespace
@@ -30,8 +31,7 @@ class Command(ABC):
 
 def store_uri(text: str) -> str:
     """Parse a store given on the command line."""
-    scheme, separator, _ = text.partition("://")
-    if separator and scheme not in ("file", "s3"):
+    if not is_shared(text):
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a store. Use a folder, file://… or s3://bucket/prefix"
         )

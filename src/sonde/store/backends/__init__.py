@@ -3,14 +3,25 @@
 from sonde.plugins import Slot
 from sonde.store.backends._backend import Backend, BytesView, Entry, View
 
-__all__ = ["BACKENDS", "Backend", "BytesView", "Entry", "View", "open_backend"]
+__all__ = ["BACKENDS", "Backend", "BytesView", "Entry", "View", "is_shared", "open_backend"]
 
 BACKENDS = Slot("sonde.store.backends", Backend)
 
 _SCHEMES = {"": "local", "file": "local"}
+_WITHIN_A_PROCESS = "memory"
 
 
 def open_backend(uri: str) -> Backend:
     """The backend for a URI: its scheme is the backend's name; a plain path is a local folder."""
+    return BACKENDS.load(_backend_name(uri))(uri)
+
+
+def is_shared(uri: str) -> bool:
+    """Whether there is a backend for a URI whose content other processes can read."""
+    name = _backend_name(uri)
+    return name != _WITHIN_A_PROCESS and name in BACKENDS
+
+
+def _backend_name(uri: str) -> str:
     scheme = uri.partition("://")[0] if "://" in uri else ""
-    return BACKENDS.load(_SCHEMES.get(scheme, scheme))(uri)
+    return _SCHEMES.get(scheme, scheme)
