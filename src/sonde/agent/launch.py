@@ -100,11 +100,8 @@ class Launcher:
     ) -> Launched:
         """Start the command, wait for its exit, and record both.
 
-        Args:
-            command: The command.
-            on_ready: Called when it can be recorded. From then on, no failure here changes its
-                result.
-            samples_machine: Whether to sample the machine, not only the processes of the job.
+        Calls `on_ready` when it can be recorded. From then on, no failure here changes its result.
+        Without `samples_machine`, samples only the processes of the job.
 
         Raises:
             OutOfResourcesError: The command was not started and cannot be recorded.
@@ -127,16 +124,19 @@ class Launcher:
         if listener is not None:
             self._recording.worker_losses = listener.close
         # in a thread: a store that hangs must not delay the handling of the command
-        start = partial(self._recording.start, samples_machine=samples_machine)
-        begin = partial(self._begin, masked, start_ns, pid, start)
+        begin = partial(self._begin, masked, start_ns, pid, samples_machine=samples_machine)
         guard.call("recording", lambda: self._recording.begin(begin), None)
-        if self._relay is not None:
-            guard.call("relay", self._relay.start, None)
-            guard.call("relay standby", self._relay.start_standby, None)
+        self._start_relay(guard)
         if self._child is not None:
             code = self._child.wait()
         ended = _Ended(code, start_ns, self._clock.now_ns(), problem)
         return guard.call("end", lambda: self._finish(ended, kills), ended.unrecorded())
+
+    def _start_relay(self, guard: Guard) -> None:
+        """Start sending to an object store."""
+        if self._relay is not None:
+            guard.call("relay", self._relay.start, None)
+            guard.call("relay standby", self._relay.start_standby, None)
 
     def _variables(self) -> dict[str, str]:
         """The command's environment, with the variables of the hook if possible."""
@@ -166,7 +166,8 @@ class Launcher:
         command: Sequence[str],
         start_ns: int,
         pid: int,
-        start: Callable[[Attempt], None],
+        *,
+        samples_machine: bool,
     ) -> None:
         attempt = Attempt(
             node=self._registration.node,
@@ -180,7 +181,7 @@ class Launcher:
             run_id=self._run_id,
             spool=str(self._relay.spool.folder) if self._relay else "",
         )
-        start(attempt)
+        self._recording.start(attempt, samples_machine=samples_machine)
         reason = Guard().call(
             "the interpreter", lambda: why_not_recorded(command, INJECT_FOLDER), None
         )

@@ -72,8 +72,8 @@ class Rule(ABC):
     """
 
     section: ClassVar[Section] = Section.OTHER
-    # The data that makes the rule applicable: with any of it, `check` is called. It may also read
-    # data that is not declared here.
+    # The data that makes the rule applicable; any of it is enough. `check` is called for every
+    # window, with or without this data, and may read other data, too.
     needs: ClassVar[tuple[Need, ...]] = ()
     # Thresholds beyond the parameters: a frozen dataclass that says where each comes from.
     calibration: ClassVar[object] = None
