@@ -85,6 +85,21 @@ def _change_interval(page: Page, running: Sonde) -> None:
     expect(page.locator(".toast")).to_contain_text("Sampling every 100 ms")
     assert eventually(lambda: sampling_interval(running) < 0.2)
     wait_until(page, "() => __sonde.job.interval_seconds === 0.1")
+    _expect_whole_history(page)
+
+
+def _expect_whole_history(page: Page) -> None:
+    """Charts show the samples before the change of the interval, without gaps."""
+    wait_until(page, "() => __sonde.chart('heatmap').heat.width < 0.3")
+    memory = "line.label === 'memory'"
+    script = f"() => __sonde.chart('system').lines.find((line) => {memory}).mean"
+    for means in (page.evaluate("() => __sonde.chart('cpu').lines[0].mean"), page.evaluate(script)):
+        known = [index for index, value in enumerate(means) if value is not None and value >= 0]
+        assert known == list(range(known[0], known[-1] + 1))
+    heat = page.evaluate("() => __sonde.chart('heatmap').heat")
+    first_row = heat["codes"][: heat["columns"]]
+    known = [index for index, code in enumerate(first_row) if code != 255]
+    assert known == list(range(known[0], known[-1] + 1))
 
 
 def _turn_monitoring_off_and_on(page: Page, running: Sonde) -> None:

@@ -61,6 +61,10 @@ class SystemReader:
         """Instants, and values as (series, tick); NaN if not measured."""
         return self._reader.samples([each.key for each in series], within)
 
+    def estimated_samples(self, within: TimeRange = EVER) -> float:
+        """About how many instants with samples a time range has, without reading them."""
+        return self._reader.estimated_rows(within)
+
     def buckets(
         self, series: Sequence[Series], max_buckets: int, within: TimeRange = EVER
     ) -> Rollup:

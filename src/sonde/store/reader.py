@@ -94,6 +94,19 @@ class FolderReader:
             max(extent.last_ns for extent in extents),
         )
 
+    def estimated_rows(self, within: TimeRange = EVER) -> float:
+        """About how many rows a range has, as if the rows of a segment were evenly distributed."""
+        total = 0.0
+        for segment in self._overlapping(within):
+            extent = segment.extent
+            if extent is None:
+                continue
+            start_ns = max(extent.first_ns, within.start_ns or extent.first_ns)
+            end_ns = extent.last_ns if within.end_ns is None else min(extent.last_ns, within.end_ns)
+            span_ns = max(1, extent.last_ns - extent.first_ns)
+            total += extent.rows * min(1.0, max(0, end_ns - start_ns + 1) / span_ns)
+        return total
+
     def samples(self, keys: Sequence[str], within: TimeRange = EVER) -> Samples:
         """Instants in a range, in order, and values as (series, tick)."""
         segments = self._query(within, lambda segment: segment.samples(keys, within))

@@ -2,19 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sonde.analyze.tick_gaps import fill_between, gaps_between
 from sonde.clock import NANOSECONDS
 from sonde.read.system import SystemReader
 from sonde.records.metric import Series
 from sonde.records.ranges import TimeRange
 from sonde.store.rollups import Floats, Instants
 
-_GAP = 3.0  # times the usual distance between samples counts as a gap
-Numbers = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -55,39 +52,28 @@ def read_curves(
     interval_seconds: float,
 ) -> Curves:
     """Read samples if each has its own pixel, otherwise buckets; gaps are NaN."""
-    span_ns = (within.end_ns or 0) - (within.start_ns or 0)
-    if span_ns <= max_points * interval_seconds * NANOSECONDS:
+    interval_ns = round(interval_seconds * NANOSECONDS)
+    if reader.estimated_samples(within) <= max_points:
         times_ns, values = reader.samples(series, within)
         if len(times_ns) <= 2 * max_points:
-            return _with_gaps(times_ns, values, round(interval_seconds * NANOSECONDS))
+            return _with_gaps(Curves(0, times_ns, values, values, values), interval_ns)
     rollup = reader.buckets(series, max_points, within)
-    starts_ns, indices = regular(rollup.starts_ns, rollup.width_ns)
-    lowest, mean, highest = (
-        _spread(values, indices, len(starts_ns))
-        for values in (rollup.minimum, rollup.mean, rollup.maximum)
-    )
-    return Curves(rollup.width_ns, starts_ns + rollup.width_ns // 2, lowest, mean, highest)
+    width_ns = rollup.width_ns
+    middles_ns = rollup.starts_ns + width_ns // 2
+    curves = Curves(width_ns, middles_ns, rollup.minimum, rollup.mean, rollup.maximum)
+    return _with_gaps(curves, interval_ns)
 
 
-def regular(starts_ns: Instants, width_ns: int) -> tuple[Instants, Numbers]:
-    """Every bucket from the first to the last, and the indices of those that have data."""
-    if not len(starts_ns):
-        return starts_ns, np.empty(0, dtype=np.int64)
-    indices = (starts_ns - starts_ns[0]) // width_ns
-    return starts_ns[0] + np.arange(int(indices[-1]) + 1, dtype=np.int64) * width_ns, indices
-
-
-def _spread(values: Floats, indices: Numbers, count: int) -> Floats:
-    matrix = np.full((len(values), count), np.nan, dtype=np.float32)
-    matrix[:, indices] = values
-    return matrix
-
-
-def _with_gaps(times_ns: Instants, values: Floats, interval_ns: int) -> Curves:
-    """Insert a NaN at each gap between samples."""
-    distances = np.diff(times_ns)
-    usual_ns = max(interval_ns, int(np.median(distances)) if len(distances) else 0)
-    gaps = np.flatnonzero(distances > _GAP * usual_ns)
-    times_ns = np.insert(times_ns, gaps + 1, times_ns[gaps] + usual_ns)
-    values = np.insert(values, gaps + 1, np.float32(np.nan), axis=1)
-    return Curves(0, times_ns, values, values, values)
+def _with_gaps(curves: Curves, interval_ns: int) -> Curves:
+    """Insert a NaN at each gap; fill metrics that are sampled less often than others."""
+    times_ns, interval_ns = curves.times_ns, max(interval_ns, curves.width_ns)
+    gaps = np.flatnonzero(gaps_between(times_ns, interval_ns))
+    after_ns = np.minimum(times_ns[gaps] + interval_ns, times_ns[gaps + 1] - 1)
+    with_gaps_ns = np.insert(times_ns, gaps + 1, after_ns)
+    matrices = [
+        fill_between(
+            np.insert(values, gaps + 1, np.float32(np.nan), axis=1), with_gaps_ns, interval_ns
+        )
+        for values in (curves.minimum, curves.mean, curves.maximum)
+    ]
+    return Curves(curves.width_ns, with_gaps_ns, *matrices)

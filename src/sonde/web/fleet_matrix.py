@@ -79,7 +79,10 @@ def read_matrix(job: SharedJob, metric: str, window: TimeRange, max_columns: int
 
 
 def _interval_ns(job: SharedJob) -> int:
-    intervals = [node.attempt.interval_seconds for node in job.facts.latest]
+    nodes = job.facts.latest
+    intervals = [node.attempt.interval_seconds for node in nodes]
+    # the interval may have been changed since the start
+    intervals += [node.heartbeat.interval_seconds or 0 for node in nodes if node.heartbeat]
     return max(1, round(max(intervals, default=DEFAULT_INTERVAL_SECONDS) * NANOSECONDS))
 
 
