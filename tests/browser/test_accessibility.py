@@ -11,7 +11,7 @@ from tests.browser.recorded import FAILED, FLEET, REFERENCE
 from tests.browser.served import Served
 
 AXE = Path(__file__).parents[2] / "ui/node_modules/axe-core/axe.min.js"
-NARROW, LARGEST = 820, 3840
+PHONE, NARROW, LARGEST = 390, 820, 3840
 PAGES = {
     "jobs": "#/",
     "compare": f"#/compare?jobs={REFERENCE},{FAILED}",
@@ -54,7 +54,7 @@ def test_page_is_accessible_in_both_themes_and_all_widths(
     expect(page.locator("html[data-theme=dark]")).to_be_attached()
     assert page.evaluate(VIOLATIONS) == []
     assert page.evaluate(MOVING) == 0
-    for width in (NARROW, LARGEST):
+    for width in (PHONE, NARROW, LARGEST):
         page.set_viewport_size({"width": width, "height": HIGH[1]})
         wait_until_loaded(page)
         wait_until(page, FITS)

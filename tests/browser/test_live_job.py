@@ -76,6 +76,7 @@ def test_running_job_updates_live_and_can_be_controlled(
     _trigger_finding(page, running)
     _pause_and_resume(page)
     _request_profile(page)
+    page.get_by_role("button", name="Pause").click()
     _stop(page, running)
 
 

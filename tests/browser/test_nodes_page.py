@@ -100,6 +100,20 @@ def test_cores_can_be_picked_by_number_by_click_and_by_url(
     assert [entry["label"] for entry in chart_data(reopened, "gpu")["lines"]] == ["mean", "gpu0"]
 
 
+def test_the_back_button_undoes_a_zoom(open_page: Open, recorded: Served) -> None:
+    page = open_page(recorded.page(REFERENCE, "nodes"))
+    chart_data(page, "cpu")
+    full_view = page.evaluate("__sonde.view")
+    drag(page, "cpu", 0.25, 0.5)
+    first_zoom = page.evaluate("__sonde.view")
+    drag(page, "cpu", 0.25, 0.5)
+    assert page.evaluate("__sonde.view") != first_zoom
+    page.go_back()
+    wait_until(page, "(view) => String(__sonde.view) === String(view)", first_zoom)
+    page.go_back()
+    wait_until(page, "(view) => String(__sonde.view) === String(view)", full_view)
+
+
 def test_dragging_zooms_all_charts_and_double_click_resets(
     open_page: Open, recorded: Served
 ) -> None:

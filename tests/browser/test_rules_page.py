@@ -28,6 +28,7 @@ def test_rules_with_findings_come_first_and_expand_to_details(
     expect(page).to_have_url(re.compile("search=spike"))
     rule = page.locator('[data-rule="LossSpike"]')
     rule.locator("summary").first.press("Enter")
+    expect(page).to_have_url(re.compile("rule=LossSpike"))
     (spike,) = (entry for entry in status["rules"] if entry["rule"] == "LossSpike")
     expect(rule).to_contain_text(spike["findings"][0]["message"])
     for name in spike["parameters"]:

@@ -4,7 +4,7 @@ import { effect, type ReadonlySignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { color } from "./colors";
-import { attachGestures, type DragMode, GUTTER, type Point, RIGHT, xAt } from "./gestures";
+import { attachGestures, type DragMode, margins, type Point, xAt } from "./gestures";
 import { exposeChart } from "./inspect";
 import type { Range } from "./range";
 import { useVisible, useWidth } from "./resource";
@@ -62,8 +62,8 @@ export function TimeCanvas(props: CanvasProps): JSX.Element {
   const area = (): Area => ({
     width: width.peek(),
     height: latest.current.height,
-    left: GUTTER,
-    plot: Math.max(1, width.peek() - GUTTER - RIGHT),
+    left: margins(width.peek()).left,
+    plot: margins(width.peek()).plot,
     window: view.peek(),
   });
   useEffect(() => {
@@ -72,7 +72,7 @@ export function TimeCanvas(props: CanvasProps): JSX.Element {
     return repaintOn(isVisible, () => {
       const { draw, depends, height } = latest.current;
       void [shownTheme.value, view.value, selection.value, depends?.()];
-      if (width.value < GUTTER + RIGHT + 20) return;
+      if (margins(width.value).plot < 20) return;
       draw(sharpContext(element, width.value, height), area());
     });
   }, [props.height, props.draw]);

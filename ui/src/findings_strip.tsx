@@ -2,11 +2,12 @@
 
 import type { JSX } from "preact";
 import { allFindings, type Finding, unixOf } from "./api";
-import { formatElapsed, pluralize } from "./format";
+import { pluralize } from "./format";
 import type { Range } from "./range";
 import { rangeText } from "./range";
 import { linkTo, route } from "./router";
 import { job, jobStart } from "./state";
+import { shownTime } from "./time_axis";
 
 const SHOWN = 3;
 
@@ -54,7 +55,7 @@ export function FindingsStrip(): JSX.Element | null {
                 {range && (
                   <span class="when">
                     {" "}
-                    {formatElapsed(range[0])}–{formatElapsed(range[1])}
+                    {shownTime(range[0])}–{shownTime(range[1])}
                   </span>
                 )}
               </a>

@@ -16,6 +16,18 @@ import {
 /** Left and right margins of every chart over time, in pixels, so that their time axes align. */
 export const GUTTER = 76;
 export const RIGHT = 124;
+/** On phones the margins would take more than half of the width. */
+const NARROW = { below: 520, left: 52, right: 46 };
+
+/** The margins of a chart of this width. */
+export function margins(width: number): { left: number; right: number; plot: number } {
+  const isNarrow = width < NARROW.below;
+  const [left, right] = isNarrow ? [NARROW.left, NARROW.right] : [GUTTER, RIGHT];
+  return { left, right, plot: Math.max(1, width - left - right) };
+}
+
+/** Whether a chart of this width has room for names in its right margin. */
+export const hasWideMargin = (width: number): boolean => margins(width).right === RIGHT;
 
 export type DragMode = "zoom" | "select";
 export type Point = { x: number; y: number; time: number; isInside: boolean };
@@ -31,11 +43,13 @@ const CLICK_PIXELS = 4;
 const FINGER_PIXELS = 40; // fingers closer than this do not define a width
 
 export function timeAt(x: number, width: number, window: Range): number {
-  return window[0] + ((x - GUTTER) / Math.max(1, width - GUTTER - RIGHT)) * (window[1] - window[0]);
+  const { left, plot } = margins(width);
+  return window[0] + ((x - left) / plot) * (window[1] - window[0]);
 }
 
 export function xAt(time: number, width: number, window: Range): number {
-  return GUTTER + ((time - window[0]) / (window[1] - window[0])) * (width - GUTTER - RIGHT);
+  const { left, plot } = margins(width);
+  return left + ((time - window[0]) / (window[1] - window[0])) * plot;
 }
 
 function pointOf(element: HTMLElement, event: PointerEvent | MouseEvent): Point {
@@ -43,11 +57,12 @@ function pointOf(element: HTMLElement, event: PointerEvent | MouseEvent): Point 
   const x = event.clientX - box.left;
   const time = timeAt(x, box.width, view.peek());
   const [from, to] = view.peek();
+  const { left, plot } = margins(box.width);
   return {
     x,
     y: event.clientY - box.top,
     time: Math.min(to, Math.max(from, time)),
-    isInside: x >= GUTTER && x <= box.width - RIGHT,
+    isInside: x >= left && x <= left + plot,
   };
 }
 
@@ -57,8 +72,8 @@ export function pinchZoom(window: Range, before: Range, after: Range, width: num
     Math.max(FINGER_PIXELS, Math.abs(positions[1] - positions[0]));
   const center = timeAt((before[0] + before[1]) / 2, width, window);
   const span = ((window[1] - window[0]) * spread(before)) / spread(after);
-  const start =
-    center - (((after[0] + after[1]) / 2 - GUTTER) / Math.max(1, width - GUTTER - RIGHT)) * span;
+  const { left, plot } = margins(width);
+  const start = center - (((after[0] + after[1]) / 2 - left) / plot) * span;
   return [start, start + span];
 }
 
@@ -105,6 +120,7 @@ class Gestures {
           this.fingerPositions(),
           this.element.clientWidth,
         ),
+        "continuous",
       );
       return;
     }
@@ -186,8 +202,9 @@ class Gestures {
       zoomBy(
         Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.004),
         pointOf(this.element, event).time,
+        "continuous",
       );
-    else panBy(sideways / this.element.clientWidth);
+    else panBy(sideways / this.element.clientWidth, "continuous");
   }
 }
 

@@ -8,7 +8,7 @@ import "uplot/dist/uPlot.min.css";
 import { Crosshair, FONT, placeBrush } from "./canvas";
 import { color } from "./colors";
 import { formatValue } from "./format";
-import { attachGestures, type DragMode, GUTTER, RIGHT } from "./gestures";
+import { attachGestures, type DragMode, margins } from "./gestures";
 import { exposeChart } from "./inspect";
 import { useVisible, useWidth } from "./resource";
 import { hover, selection, shownTheme, timeStyle, view, zone } from "./state";
@@ -127,7 +127,7 @@ function optionsOf(data: LineData, props: LineProps, width: number): uPlot.Optio
   return {
     width,
     height,
-    padding: [8, RIGHT, 4, 0],
+    padding: [8, (u) => margins(u.width).right, 4, 0],
     legend: { show: false },
     cursor: { show: false },
     scales: {
@@ -139,14 +139,14 @@ function optionsOf(data: LineData, props: LineProps, width: number): uPlot.Optio
         ...axis,
         size: 0,
         splits: (u) =>
-          shownTicks([u.scales.x!.min!, u.scales.x!.max!], u.width - GUTTER - RIGHT).map(
+          shownTicks([u.scales.x!.min!, u.scales.x!.max!], margins(u.width).plot).map(
             (tick) => tick.at,
           ),
         values: (_u, splits) => splits.map(() => ""),
       },
       {
         ...axis,
-        size: GUTTER,
+        size: (u) => margins(u.width).left,
         splits: (_u, _i, low, high) => niceTicks(low, high, height < 90 ? 2 : 4),
         values: (_u, splits) => splits.map((value) => formatValue(value, data.unit)),
       },
@@ -181,7 +181,7 @@ export function LineChart(props: LineProps): JSX.Element {
       const data = props.data.value ?? EMPTY;
       void [shownTheme.value, selection.value];
       const [from, to] = view.value;
-      if (!isVisible.value || width.value < GUTTER + RIGHT + 20) return;
+      if (!isVisible.value || margins(width.value).plot < 20) return;
       // uPlot recomputes grid lines only for a new scale or a new plot.
       const nextShape = [timeStyle.value, zone.value, shapeOf(data, props.hasBands ?? true)].join();
       if (!plot || shape !== nextShape) {
@@ -218,7 +218,7 @@ export function LineChart(props: LineProps): JSX.Element {
       class="panel"
       ref={box}
       data-chart={props.name}
-      style={{ height: `${props.height ?? 110}px` }}
+      style={{ minHeight: `${props.height ?? 110}px` }}
     >
       <div ref={stage} role="img" aria-label={`${props.title} over time`} tabIndex={0} />
       <div class="brush" ref={brush} hidden />

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { jobDocument } from "./fakes/job";
-import { connection, follow, reconnects, setPaused, unfollow, updates } from "./live";
+import { connection, follow, isPaused, reconnects, setPaused, unfollow, updates } from "./live";
 import { parseHash, route } from "./router";
 import { extent, job, showJob } from "./state";
 
@@ -76,13 +76,33 @@ describe("a live job", () => {
     expect(reconnects.value).toBe(before + 1);
   });
 
-  it("can be paused", () => {
+  it("does not grow while paused, and catches up afterwards", () => {
     follow("a");
     setPaused(true);
-    expect(last().isClosed).toBe(true);
+    expect(connection.value).toBe("paused");
+    const before = updates.samples.value;
+    last().emit("samples", { from: 1100, to: 1120 }, "c1");
+    expect(extent.value).toEqual([0, 100]);
     expect(connection.value).toBe("paused");
     setPaused(false);
     expect(FakeSource.opened.length).toBe(2);
+    expect(updates.samples.value).toBe(before + 1);
+  });
+
+  it("ends although it is paused", async () => {
+    follow("a");
+    setPaused(true);
+    last().emit("status", { state: "running" });
+    await vi.waitFor(() => expect(connection.value).toBe("paused"));
+    vi.stubGlobal(
+      "fetch",
+      async () => new Response(JSON.stringify(jobDocument({ state: "stopped" }))),
+    );
+    last().emit("status", { state: "stopped" });
+    await vi.waitFor(() => expect(connection.value).toBe("ended"));
+    expect(job.value?.state).toBe("stopped");
+    expect(isPaused.value).toBe(false);
+    expect(last().isClosed).toBe(true);
   });
 
   it("has no updates after its end", () => {

@@ -1,8 +1,8 @@
-// Live updates of a running job through server-sent events; suspended while paused or hidden.
+// Live updates of a running job through server-sent events. While paused, only its end is shown.
 
 import { signal } from "@preact/signals";
 import { getJson, type JobDocument, jobPath } from "./api";
-import { extendTo, isLive, job, jobStart, showJob } from "./state";
+import { extendTo, isLive, isRunning, job, jobStart, showJob } from "./state";
 
 export { isRunning } from "./state";
 
@@ -45,9 +45,11 @@ function close(): void {
 
 function receive(event: MessageEvent): Record<string, unknown> {
   if (event.lastEventId) cursor = event.lastEventId;
-  lastUpdate.value = Date.now() / 1000;
   failures = 0;
-  connection.value = "live";
+  if (!isPaused.peek()) {
+    lastUpdate.value = Date.now() / 1000;
+    connection.value = "live";
+  }
   try {
     const data: unknown = JSON.parse(String(event.data));
     return typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {};
@@ -60,9 +62,11 @@ async function refresh(name: string): Promise<void> {
   try {
     const document = await getJson<JobDocument>(jobPath(name));
     if (name !== currentJob) return;
+    if (isPaused.peek() && isRunning(document.state)) return;
     showJob(document);
     if (!isLive.peek()) {
       close();
+      isPaused.value = false;
       connection.value = "ended";
     }
   } catch {
@@ -79,15 +83,15 @@ function onFailure(): void {
 
 function open(): void {
   close();
-  if (!currentJob || isPaused.peek() || document.hidden) return;
-  if (connection.peek() !== "lost") connection.value = "connecting";
+  if (!currentJob || document.hidden) return;
+  if (connection.peek() !== "lost" && !isPaused.peek()) connection.value = "connecting";
   const name = currentJob;
   const query = cursor ? `?cursor=${encodeURIComponent(cursor)}` : "";
   const opened = new EventSource(jobPath(name, "events") + query);
   source = opened;
   opened.onopen = () => {
     const wasLost = connection.peek() === "lost";
-    connection.value = "live";
+    connection.value = isPaused.peek() ? "paused" : "live";
     if (!wasLost) return;
     reconnects.value += 1;
     void refresh(name);
@@ -95,18 +99,19 @@ function open(): void {
   opened.onerror = onFailure;
   opened.addEventListener("samples", (event) => {
     const { to } = receive(event);
+    if (isPaused.peek()) return;
     if (typeof to === "number") extendTo(to - jobStart.peek());
     updates.samples.value += 1;
     if (job.peek()?.nodes.length === 0) void refresh(name);
   });
   opened.addEventListener("steps", (event) => {
     receive(event);
-    updates.steps.value += 1;
+    if (!isPaused.peek()) updates.steps.value += 1;
   });
   for (const kind of ["status", "findings"] as const) {
     opened.addEventListener(kind, (event) => {
       receive(event);
-      updates[kind].value += 1;
+      if (!isPaused.peek()) updates[kind].value += 1;
       void refresh(name);
     });
   }
@@ -137,17 +142,17 @@ export function setPaused(value: boolean): void {
   isPaused.value = value;
   if (!currentJob) return;
   if (value) {
-    close();
     connection.value = "paused";
-  } else {
-    open();
-    void refresh(currentJob);
+    return;
   }
+  open();
+  for (const counter of Object.values(updates)) counter.value += 1;
+  void refresh(currentJob);
 }
 
 export function startLive(): void {
   document.addEventListener("visibilitychange", () => {
-    if (!currentJob || isPaused.peek()) return;
+    if (!currentJob) return;
     if (document.hidden) close();
     else {
       open();

@@ -59,8 +59,8 @@ function write(): void {
   if (hash !== location.hash) history.replaceState(null, "", hash);
 }
 
-/** Changes URL parameters in place. Writes are throttled, because browsers limit history updates. */
-export function setParameters(changes: Record<string, string | null>): void {
+/** Changes parameters of the route; whether any has changed. */
+function change(changes: Record<string, string | null>): boolean {
   const parameters: Record<string, string> = { ...route.peek().parameters };
   let isChanged = false;
   for (const [name, value] of Object.entries(changes)) {
@@ -69,12 +69,28 @@ export function setParameters(changes: Record<string, string | null>): void {
     if (value) parameters[name] = value;
     else delete parameters[name];
   }
-  if (!isChanged) return;
-  route.value = { ...route.peek(), parameters };
+  if (isChanged) route.value = { ...route.peek(), parameters };
+  return isChanged;
+}
+
+/** Changes URL parameters in place. Writes are throttled, because browsers limit history updates. */
+export function setParameters(changes: Record<string, string | null>): void {
+  if (!change(changes)) return;
   if (pending !== undefined) return;
   const wait = written + WRITE_MS - performance.now();
   if (wait <= 0) write();
   else pending = setTimeout(write, wait);
+}
+
+/** Changes URL parameters so that the browser's Back button undoes it. */
+export function pushParameters(changes: Record<string, string | null>): void {
+  if (pending !== undefined) {
+    clearTimeout(pending);
+    write();
+  }
+  if (!change(changes)) return;
+  const hash = formatHash(route.peek());
+  if (hash !== location.hash) history.pushState(null, "", hash);
 }
 
 /** A link to a page; time window, selection, node and worker are preserved within a job. */

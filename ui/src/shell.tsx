@@ -151,13 +151,16 @@ function Top(): JSX.Element {
   );
 }
 
+/** The present; the time of the last update while paused. */
+const shownNow = (): number => (isPaused.value ? (lastUpdate.value ?? now.value) : now.value);
+
 /** The state of the job, its duration and the age of the last update. */
 function StatusLine(): JSX.Element | null {
   const document = job.value;
   if (!document) return null;
   const running = isLive.value;
   const recorded = document.duration_seconds;
-  const seconds = running ? Math.max(recorded ?? 0, now.value - document.t0) : recorded;
+  const seconds = running ? Math.max(recorded ?? 0, shownNow() - document.t0) : recorded;
   return (
     <span class="facts">
       <StateChip state={document.state} />

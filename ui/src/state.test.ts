@@ -19,10 +19,13 @@ import {
   zoomBy,
 } from "./state";
 
+let history: { replaceState: () => void; pushState: () => void };
+
 beforeEach(() => {
   vi.useFakeTimers();
   vi.stubGlobal("location", { hash: "" });
-  vi.stubGlobal("history", { replaceState: () => {} });
+  history = { replaceState: vi.fn(), pushState: vi.fn() };
+  vi.stubGlobal("history", history);
   job.value = null;
   selection.value = null;
   route.value = parseHash("#/jobs/a/nodes");
@@ -32,6 +35,22 @@ afterEach(() => {
   vi.runAllTimers();
   vi.useRealTimers();
   vi.unstubAllGlobals();
+});
+
+describe("the browser's Back button", () => {
+  it("undoes a zoom, and all turns of a wheel at once", () => {
+    showJob(jobDocument());
+    setView([10, 20]);
+    setView([12, 14]);
+    expect(history.pushState).toHaveBeenCalledTimes(2);
+    zoomBy(0.9, 13, "continuous");
+    zoomBy(0.9, 13, "continuous");
+    expect(history.pushState).toHaveBeenCalledTimes(2);
+    vi.advanceTimersByTime(5000);
+    zoomBy(0.9, 13, "continuous");
+    zoomBy(0.9, 13, "continuous");
+    expect(history.pushState).toHaveBeenCalledTimes(3);
+  });
 });
 
 describe("the window of a job", () => {

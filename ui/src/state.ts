@@ -12,7 +12,7 @@ import {
   rangeText,
   zoomRange,
 } from "./range";
-import { route, setParameters } from "./router";
+import { pushParameters, route, setParameters } from "./router";
 
 export type Theme = "system" | "light" | "dark";
 export type TimeStyle = "elapsed" | "clock";
@@ -68,12 +68,23 @@ function modeOf(range: Range): "all" | "end" | "fixed" {
   return isAtEnd && isLive.peek() ? "end" : "fixed";
 }
 
-export function setView(range: Range): void {
+/** A change in one go, or one of many while a wheel or two fingers move. */
+export type Change = "single" | "continuous";
+
+const GESTURE_MS = 1000;
+let changed = -Infinity;
+
+/** Changes the window; the browser's Back button undoes it. */
+export function setView(range: Range, change: Change = "single"): void {
   const next = clampRange(range, extent.peek());
+  const now = performance.now();
+  const isContinued = change === "continuous" && now - changed < GESTURE_MS;
+  changed = now;
   batch(() => {
     windowMode.value = modeOf(next);
     view.value = windowMode.peek() === "all" ? next : rounded(next);
-    setParameters({ t: windowMode.peek() === "all" ? null : rangeText(next) });
+    const t = windowMode.peek() === "all" ? null : rangeText(next);
+    (isContinued ? setParameters : pushParameters)({ t });
   });
 }
 
@@ -88,11 +99,12 @@ export function setSelection(range: Range | null): void {
 }
 
 export const showAll = (): void => setView(extent.peek());
-export const zoomBy = (factor: number, around?: number): void => {
+export const zoomBy = (factor: number, around?: number, change?: Change): void => {
   const [from, to] = view.peek();
-  setView(zoomRange(view.peek(), factor, around ?? (from + to) / 2, extent.peek()));
+  setView(zoomRange(view.peek(), factor, around ?? (from + to) / 2, extent.peek()), change);
 };
-export const panBy = (share: number): void => setView(panRange(view.peek(), share, extent.peek()));
+export const panBy = (share: number, change?: Change): void =>
+  setView(panRange(view.peek(), share, extent.peek()), change);
 
 /** Selects a time range and shows it with some margin. */
 export function showRange(range: Range): void {

@@ -7,7 +7,7 @@ import type { MetricDocument, NodeDocument } from "../api";
 import { type Area, drawSelectionFrame, FONT, TimeCanvas } from "../canvas";
 import { color } from "../colors";
 import { formatDuration, formatValue, pluralize } from "../format";
-import { GUTTER, type Point, RIGHT } from "../gestures";
+import type { Point } from "../gestures";
 import { always, useResource, useVisible, useWidth } from "../resource";
 import { route, setParameters } from "../router";
 import { Waiting } from "../states";
@@ -29,7 +29,7 @@ export function Fleet({ nodes }: { nodes: readonly NodeDocument[] }): JSX.Elemen
   const isVisible = useVisible(box);
   const width = useWidth(box);
   const isReady = useComputed(() => isVisible.value && width.value > 0);
-  const pixels = useMemo(() => coarsePixels(width, GUTTER + RIGHT), []);
+  const pixels = useMemo(() => coarsePixels(width), []);
   const metric = useComputed(() => route.value.parameters.metric ?? "");
   const by = useComputed<By>(
     () => BY.find((option) => option === route.value.parameters.by) ?? "mean",

@@ -2,7 +2,7 @@
 
 import { type Area, FONT } from "../canvas";
 import { color } from "../colors";
-import { xAt } from "../gestures";
+import { hasWideMargin, xAt } from "../gestures";
 import { type Heat, paintCodes, parseColor, rampTable } from "./heat_image";
 
 export type HeatScale = { low: number; high: number };
@@ -79,7 +79,8 @@ export function drawColorBar(
   table: Uint32Array,
   labels: readonly [string, string, string],
 ): void {
-  const x = area.left + area.plot + 12,
+  const isWide = hasWideMargin(area.width);
+  const x = area.left + area.plot + (isWide ? 12 : 4),
     top = 8;
   const height = Math.min(120, Math.max(24, area.height - 20));
   for (let y = 0; y < height; y++) {
@@ -95,6 +96,6 @@ export function drawColorBar(
   g.textBaseline = "middle";
   const shown = height < 60 ? [labels[0], "", labels[2]] : labels;
   shown.forEach((label, i) => {
-    g.fillText(label, x + 16, top + height - (height * i) / 2);
+    g.fillText(label, x + (isWide ? 16 : 13), top + height - (height * i) / 2);
   });
 }

@@ -6,7 +6,7 @@ import { useCallback, useRef } from "preact/hooks";
 import { type Area, drawSelection, drawSelectionFrame, FONT, TimeCanvas } from "../canvas";
 import { color, phaseColor, phaseName } from "../colors";
 import { formatCount, formatDuration, formatPercent } from "../format";
-import { type Point, xAt } from "../gestures";
+import { hasWideMargin, type Point, xAt } from "../gestures";
 import { useResource, useVisible } from "../resource";
 import { route, setParameters } from "../router";
 import { job } from "../state";
@@ -189,11 +189,8 @@ function drawLane(
   g.textAlign = "left";
   g.fillStyle = color("--muted");
   const share = lane.seconds / (data.window[1] - data.window[0]);
-  g.fillText(
-    `${formatPercent(share * 100)} · ${formatCount(lane.count)}`,
-    left + plot + 10,
-    top + LANE / 2,
-  );
+  const count = hasWideMargin(width) ? ` · ${formatCount(lane.count)}` : "";
+  g.fillText(`${formatPercent(share * 100)}${count}`, left + plot + 10, top + LANE / 2);
   g.save();
   g.beginPath();
   g.rect(left, top, plot, LANE);
@@ -343,11 +340,7 @@ function drawShareLegend(
       g.fillStyle = color(phaseColor(lane.name));
       g.fillRect(x, y - 4, 8, 8);
       g.fillStyle = color("--ink2");
-      g.fillText(
-        `${formatPercent((lane.seconds / span) * 100)} ${phaseName(lane.name)}`,
-        x + 12,
-        y,
-        104,
-      );
+      const name = hasWideMargin(area.width) ? ` ${phaseName(lane.name)}` : "";
+      g.fillText(`${formatPercent((lane.seconds / span) * 100)}${name}`, x + 12, y, 104);
     });
 }

@@ -4,7 +4,6 @@ import { computed, type ReadonlySignal, useComputed, useSignal } from "@preact/s
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { MetricDocument, NodeDocument } from "../api";
-import { GUTTER, RIGHT } from "../gestures";
 import { LineChart } from "../line";
 import { updates } from "../live";
 import { always, useResource, useVisible, useWidth } from "../resource";
@@ -152,7 +151,7 @@ function NodeCharts({ node, metrics }: { node: NodeDocument; metrics: Metrics })
   const width = useWidth(box);
   const isVisible = useVisible(box);
   const isReady = useComputed(() => isVisible.value && width.value > 0);
-  const pixels = useMemo(() => coarsePixels(width, GUTTER + RIGHT), []);
+  const pixels = useMemo(() => coarsePixels(width), []);
   const plan = useComputed(() => planOf(metrics));
   const more = useComputed(() => selectedCharts(metrics));
   const keys = useComputed(() =>
@@ -263,7 +262,7 @@ function NodeCharts({ node, metrics }: { node: NodeDocument; metrics: Metrics })
 function OnlyPhases({ node }: { node: NodeDocument }): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
-  const pixels = useMemo(() => coarsePixels(width, GUTTER + RIGHT), []);
+  const pixels = useMemo(() => coarsePixels(width), []);
   return (
     <div class="card flush" ref={box}>
       <Notice state="empty">No system samples recorded, only framework phases.</Notice>

@@ -3,6 +3,7 @@
 import { computed, type ReadonlySignal } from "@preact/signals";
 import { getFrame, getJson, jobPath, type MetricDocument, type SeriesHeader } from "../api";
 import { type BufferView, type Frame, rawValues, scaledValues } from "../frames";
+import { margins } from "../gestures";
 import { job, jobStart, requestedView } from "../state";
 import type { Heat } from "./heat_image";
 
@@ -118,9 +119,6 @@ export function summed(curves: readonly Curve[]): Float64Array | null {
 }
 
 /** The width in steps of 50 pixels, so that small resizes do not reload data. */
-export function coarsePixels(
-  width: ReadonlySignal<number>,
-  margins: number,
-): ReadonlySignal<number> {
-  return computed(() => Math.max(100, Math.round((width.value - margins) / 50) * 50));
+export function coarsePixels(width: ReadonlySignal<number>): ReadonlySignal<number> {
+  return computed(() => Math.max(100, Math.round(margins(width.value).plot / 50) * 50));
 }

@@ -5,7 +5,7 @@ import { getJson, type JobDocument, jobPath } from "../api";
 import type { ChartEntry } from "../generated/api_types";
 import { type PlacedChart, rowsOf, type SectionOfCharts, sectionsOf } from "../placed_charts";
 import { always, useResource } from "../resource";
-import { linkTo } from "../router";
+import { linkTo, route } from "../router";
 import { RuleList } from "../rules/rule_list";
 import { Sentence } from "../rules/sentence";
 import { job } from "../state";
@@ -102,7 +102,11 @@ function Insights({ document }: { document: JobDocument }): JSX.Element {
         </a>
       </header>
       <Sentence document={document} />
-      <RuleList rules={document.rules} findings={document.findings.findings} />
+      <RuleList
+        rules={document.rules}
+        findings={document.findings.findings}
+        opened={route.value.parameters.rule}
+      />
     </section>
   );
 }

@@ -5,7 +5,6 @@ import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { address, jobPath } from "../api";
 import { formatDuration } from "../format";
-import { GUTTER, RIGHT } from "../gestures";
 import { coarsePixels } from "../nodes/source";
 import { useResource, useVisible, useWidth } from "../resource";
 import { isFullView, job, requestedView, view } from "../state";
@@ -27,7 +26,7 @@ export function TimelinePage(): JSX.Element {
   const box = useRef<HTMLElement>(null);
   const isVisible = useVisible(box);
   const width = useWidth(box);
-  const pixels = coarsePixels(width, GUTTER + RIGHT);
+  const pixels = coarsePixels(width);
   const isReady = useComputed(() => isVisible.value && width.value > 0);
   const trace = useResource(
     (signal) => loadTrace(requestedView.value, shownWorkers.value, pixels.value, signal),

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Finding, RuleDocument } from "../api";
 import { evidenceRows } from "../evidence";
 import { formatCount, formatDuration } from "../format";
+import { setParameters } from "../router";
 import { STATUS_LABELS, worstOf } from "../rule_status";
 import { FindingView } from "./finding_view";
 import { RulePage } from "./rule_page";
@@ -13,18 +14,26 @@ const FIRST_FINDINGS = 12;
 
 export function RuleItem({ rule, isOpen }: { rule: RuleDocument; isOpen: boolean }): JSX.Element {
   const element = useRef<HTMLDetailsElement>(null);
+  const [isExpanded, setExpanded] = useState(isOpen);
   const [isRead, setRead] = useState(isOpen);
   useEffect(() => {
     if (!isOpen || !element.current) return;
-    element.current.open = true;
+    setExpanded(true);
     element.current.scrollIntoView({ block: "nearest" });
   }, [isOpen]);
+  const toggle = (isShown: boolean): void => {
+    if (isShown === isExpanded) return;
+    setExpanded(isShown);
+    if (isShown) setRead(true);
+    if (isShown) setParameters({ rule: rule.rule });
+    else if (isOpen) setParameters({ rule: null });
+  };
   return (
     <li data-rule={rule.rule} data-status={rule.status}>
       <details
         ref={element}
-        open={isOpen}
-        onToggle={(event) => event.currentTarget.open && setRead(true)}
+        open={isExpanded}
+        onToggle={(event) => toggle(event.currentTarget.open)}
       >
         <summary>
           <Headline rule={rule} />
