@@ -13,7 +13,6 @@ from sonde.records.ranges import TimeRange
 from sonde.store.rollups import Floats, Instants
 
 
-
 @dataclass(frozen=True)
 class Curves:
     """Minimum, mean and maximum of several series as (series, point), at the same instants."""
