@@ -13,6 +13,7 @@ from sonde.formats import (
     format_count,
     format_duration,
     format_exact_percent,
+    format_factor,
     format_local_clock,
     format_local_time,
     format_percent,
@@ -93,3 +94,11 @@ def test_nouns_agree_with_their_count() -> None:
     assert pluralize(1, "call") == "1 call"
     assert pluralize(1_615, "step") == "1,615 steps"
     assert pluralize(2, "process", "processes") == "2 processes"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1, "1.00×"), (1.034, "1.03×"), (1.3, "1.3×"), (2.34, "2.3×"), (12.4, "12×"), (None, "–")],
+)
+def test_speed_ups_have_two_digits(value: float | None, text: str) -> None:
+    assert format_factor(value) == text

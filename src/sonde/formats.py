@@ -76,6 +76,14 @@ def format_exact_percent(value: float, digits: int = 10) -> str:
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text}%"
 
 
+def format_factor(value: float | None) -> str:
+    """A speed-up or slowdown: 1.05×, 2.3×, 12×."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    digits = 2 if abs(value) < 1.095 else 1 if abs(value) < 9.95 else 0
+    return f"{value:.{digits}f}×"
+
+
 def format_count(count: float) -> str:
     """A whole number with thousands separators: 1,615."""
     return f"{round(count):,}"

@@ -36,5 +36,5 @@ def test_section_is_collapsed_unless_a_rule_of_its_charts_fired() -> None:
 
 def test_headlines_follow_the_order_that_charts_declare() -> None:
     specs = {name: Text(title=name, note=name, paragraphs=()) for name in reversed(CHARTS.names())}
-    assert headlines(specs)[:3] == ["job_details", "step_statistics", "phase_time"]
+    assert headlines(specs)[:3] == ["speed_advice", "job_details", "step_statistics"]
     assert "layers" not in headlines(specs)

@@ -16,7 +16,7 @@ class GpuUsage(Chart):
     title = "Usage per GPU"
     overview = OverviewPlace(OverviewSection.RESOURCES, order=2)
     section = "gpu"
-    headline = 4
+    headline = 5
     rules = ("LowGPUUtilization", "IdleGPU", "GPUThrottling")
     takes_node = True
 

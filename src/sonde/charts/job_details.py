@@ -15,7 +15,7 @@ class JobDetails(Chart):
     overview = OverviewPlace(OverviewSection.SUMMARY, order=3, size=ChartSize.TALL)
     section = "summary"
     order = 1
-    headline = 1
+    headline = 2
 
     def build(self, job: JobResults) -> Spec | None:
         status = job.summary

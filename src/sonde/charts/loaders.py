@@ -30,7 +30,7 @@ class Loaders(Chart):
     overview = OverviewPlace(OverviewSection.OPERATIONS, order=9, size=ChartSize.WIDE)
     section = "loading"
     order = 2
-    headline = 6
+    headline = 7
     rules = ("Dataloader", "DataLoaderStall", "DataLoaderStarvation")
     takes_worker = True
 

@@ -17,7 +17,7 @@ class Losses(Chart):
     overview = OverviewPlace(OverviewSection.TRAINING, order=1)
     section = "tensors"
     order = 1
-    headline = 7
+    headline = 8
 
     def build(self, job: JobResults) -> Spec | None:
         summary = job.summary

@@ -22,7 +22,7 @@ class PhaseTime(Chart):
     overview = OverviewPlace(OverviewSection.OPERATIONS, order=3)
     section = "framework"
     order = 2
-    headline = 3
+    headline = 4
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:

@@ -85,7 +85,7 @@ class Resources(Chart):
     )
     section = "system"
     order = 1
-    headline = 5
+    headline = 6
     takes_node = True
 
     def build(self, job: JobResults) -> Spec | None:

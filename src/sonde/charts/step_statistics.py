@@ -22,7 +22,7 @@ class StepStatistics(Chart):
     overview = OverviewPlace(OverviewSection.OPERATIONS, order=5, size=ChartSize.WIDE)
     section = "steps"
     order = 1
-    headline = 2
+    headline = 3
     rules = ("ThroughputDrop", "Straggler", "StalledTrainingRule")
     takes_worker = True
 

@@ -18,7 +18,9 @@ from sonde.read.job_data import JobData
 from sonde.read.jobs import has_begun, list_job_names
 from sonde.read.open_job import OpenJob
 from sonde.read.opening import MAX_READ_SECONDS, read_in_time
+from sonde.records.advice import Advice
 from sonde.report.storage import store_report, write_report
+from sonde.results.advice import advice_on
 from sonde.results.findings import Findings, Judgement
 from sonde.results.job import JobResults
 from sonde.results.job_card import job_card
@@ -76,6 +78,15 @@ class Job(JobResults):
         """The recorded findings; if no rules have run on the job, those of `check()`."""
         recorded = self.judgement()
         return (recorded if len(recorded) else self.check()).findings
+
+    def advice(self) -> Advice:
+        """What would make the job faster, the largest predicted speed-up first.
+
+        If no rules have run on the job, they run now; nothing is written.
+        """
+        recorded = self.judgement()
+        judged = recorded if len(recorded) else self.check()
+        return advice_on(judged.evaluations, self.seen)
 
     def follow(self, *, from_start: bool = False) -> Iterator[News]:
         """Yield what the job adds, up to twice a second, until it and its rules are done.

@@ -203,9 +203,13 @@ class RuleRun:
 def _masked(finding: Finding) -> Finding:
     """The finding without secrets: a rule's text may contain anything."""
     message, advice = _masked_text(finding.message), _masked_text(finding.advice)
-    if (message, advice) == (finding.message, finding.advice):
+    improvement = finding.improvement
+    if improvement is not None:
+        places = tuple(map(_masked_text, improvement.places))
+        improvement = replace(improvement, places=places)
+    if (message, advice, improvement) == (finding.message, finding.advice, finding.improvement):
         return finding
-    return replace(finding, message=message, advice=advice)
+    return replace(finding, message=message, advice=advice, improvement=improvement)
 
 
 @lru_cache(maxsize=1024)

@@ -137,6 +137,7 @@ def episode_document(episode: Episode, actions: Sequence[ActionRecord] = ()) -> 
         "triggered": episode.triggered,
         "is_open": episode.is_open,
         "evidence": dict(finding.evidence),
+        "improvement": asdict(finding.improvement) if finding.improvement else None,
         "actions": action_documents(actions, episode.id),
         "outcome": _outcome(episode),
     }

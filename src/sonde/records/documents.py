@@ -46,6 +46,7 @@ class FindingDocument(FindingLocation):
     is_open: bool
     outcome: str
     evidence: dict[str, Any]
+    improvement: dict[str, Any] | None  # see `Improvement` in sonde.records.advice
     actions: list[ActionDocument]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from sonde.records.advice import Advice, Improvement
 from sonde.records.seen import Seen
 from sonde.records.shortfall import Shortfall
 
@@ -63,6 +64,7 @@ class Finding:
     cause: str | None = None
     is_over: bool = False  # only marks the end of its episode
     evidence: Evidence = field(default_factory=dict)
+    improvement: Improvement | None = None  # remedies with predicted speed-ups
 
     @property
     def about(self) -> str:
@@ -132,3 +134,4 @@ class Verdict:
     first: tuple[Episode, ...] = ()  # the top findings: causes before consequences, worst first
     is_final: bool = False  # the job is over and all of its data was evaluated
     seen: Seen | None = None  # what was recorded inside the job's processes
+    advice: Advice | None = None  # what would make the job faster

@@ -58,7 +58,7 @@ def build_report(job: JobResults, now: str, advance: Advance = lambda _count: No
     filled = [fill(section, specs, fired) for section in SECTIONS]
     page = _Page(status, findings, now, guard.failed)
     html = fit_page(partial(page.html, filled, specs), specs, MAX_BYTES)
-    document = report_document(status, findings, specs, now)
+    document = report_document(status, findings, specs, job.advice(), now)
     document["failed"] = dict(guard.failed)
     return Report(html, document, rule_documents(status["rules"]))
 

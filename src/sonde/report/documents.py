@@ -1,10 +1,12 @@
 """The report as data: for checks in a pipeline, and per rule in SageMaker Debugger's format."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from sonde import __version__
 from sonde.drawing.printable import replace_non_finite
+from sonde.records.advice import Advice
 from sonde.records.chart import Facts, Group, Spec, Table
 from sonde.report.sentences import outcome
 from sonde.results.rule_coverage import coverage_in
@@ -14,9 +16,10 @@ def report_document(
     status: Mapping[str, Any],
     findings: Sequence[Mapping[str, Any]],
     specs: Mapping[str, Spec],
+    advice: Advice,
     now: str,
 ) -> dict[str, Any]:
-    """The numbers, findings and notes of the page."""
+    """The numbers, findings, advice and notes of the page."""
     document = {
         "job": status["job"],
         "state": status["state"],
@@ -26,6 +29,7 @@ def report_document(
         "verdict": outcome(status, findings),
         "seen": status["seen"],
         "coverage": coverage_in(status).document(),
+        "advice": asdict(advice),
         "findings": list(findings),
         "rules": [_rule(rule) for rule in status["rules"]],
         "tables": {

@@ -18,6 +18,7 @@ class Section:
 
 
 SECTIONS = (
+    Section("advice", "What would make it faster"),
     Section("summary", "Training job summary"),
     Section("system", "System usage statistics"),
     Section("framework", "Framework metrics summary"),

@@ -12,10 +12,12 @@ from sonde.read.scalars import Losses, Matching, ScalarQuestion
 from sonde.read.stages import find_stages, read_marks
 from sonde.read.status import job_coverage, status_document
 from sonde.read.training import read_training, recorded_steps
+from sonde.records.advice import Advice
 from sonde.records.job import JobState
 from sonde.records.ranges import StepRange, TimeRange
 from sonde.records.seen import Seen
 from sonde.records.step import Mode
+from sonde.results.advice import advice_on
 from sonde.results.evaluations import Evaluations
 from sonde.results.events import Events, Stages
 from sonde.results.facts import Lives
@@ -117,6 +119,10 @@ class JobResults(ProfileQueries):
         backend = self._opened.backend
         evaluations = read_evaluations(backend, [])
         return Judgement(self.name, evaluations, read_actions(backend, []), self.seen)
+
+    def advice(self) -> Advice:
+        """What would make the job faster, as recorded findings predict it."""
+        return advice_on(self.judgement().evaluations, self.seen)
 
     def system(
         self,

@@ -19,12 +19,12 @@ from sonde.analyze.operators import (
 from sonde.clock import NANOSECONDS
 from sonde.errors import UsageError
 from sonde.formats import format_duration, format_percent
+from sonde.read.operator_profiles import read_operator_profiles
 from sonde.read.workers import WorkerReader
 from sonde.records.chart import Spec
 from sonde.records.step import Phase
 from sonde.results.charts import bars
 from sonde.results.idle import Breakdowns, Gaps
-from sonde.results.operator_profiles import read_operator_profiles
 from sonde.results.record_rows import RecordRows, shortened
 from sonde.results.tables import Frame, aligned
 from sonde.store.tables import from_numpy, from_texts

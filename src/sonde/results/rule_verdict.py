@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from sonde.formats import format_duration, pluralize
 from sonde.records.finding import Episode, Evaluation, Verdict
 from sonde.records.seen import Seen
+from sonde.results.advice import advice_on
 from sonde.results.rule_coverage import Coverage, coverage, no_issues, results_of
 
 _MAX_NAMED = 3
@@ -64,6 +65,7 @@ def closing_verdict(
             default=None,
         ),
         first=episodes[:_MAX_FIRST],
+        advice=advice_on(evaluations, seen),
         is_final=is_final,
     )
 

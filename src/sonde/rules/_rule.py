@@ -173,7 +173,7 @@ class Rule(ABC):
             step: A step, or the first and the last step.
             evidence: The numbers that made the rule fire, by name; values of None are omitted.
             about: What is affected: `node`, `worker`, `device`, `tensor`. Also `advice`, instead
-                of that in the docstring, `time_ns`, `cause` and `subject`.
+                of that in the docstring, `time_ns`, `cause`, `subject` and `improvement`.
         """
         about.setdefault("advice", self.pages().advice)
         steps = (step, step) if isinstance(step, int) else step

@@ -16,6 +16,7 @@ from sonde.results.overhead import overhead_text
 from sonde.store.backends import Backend
 from sonde.store.facts import decode_facts
 from sonde.store.layout import NODES, WORKERS, report_key, rules_key
+from sonde.terminal.advice import end_lines
 
 _MAX_FINDINGS = 3
 _MAX_MISSING = 3
@@ -94,7 +95,7 @@ def verdict_lines(verdict: Verdict | None, job: str) -> list[str]:
         return []
     severity = f"{verdict.first[0].severity.value}: " if verdict.first else ""
     early = "" if verdict.is_final or not verdict.findings else "So far: "
-    lines = [f"{early}{severity}{verdict.sentence}"]
+    lines = [*end_lines(verdict, job), f"{early}{severity}{verdict.sentence}"]
     lines += [_line(episode) for episode in verdict.first[1:_MAX_FINDINGS]]
     if verdict.findings:
         lines.append(f"Recommendations: sonde findings {job}")

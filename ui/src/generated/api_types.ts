@@ -126,6 +126,7 @@ export interface FindingDocument {
   is_open: boolean;
   outcome: string;
   evidence: Record<string, unknown>;
+  improvement: Record<string, unknown> | null;
   actions: ActionDocument[];
 }
 

@@ -9,7 +9,7 @@ from sonde.clock import NANOSECONDS
 from sonde.read.profiles import operations_of, phases_of, steps_of, windows_of
 from sonde.read.workers import WorkerReader
 from sonde.records.profile import OperationCategory, ProfileKind
-from sonde.records.ranges import EVER, TimeRange
+from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.store.tables import texts_of, to_numpy
 
 _EARLY_NS = NANOSECONDS // 1000  # tolerance for the clock of a trace
@@ -23,23 +23,26 @@ _CATEGORIES = frozenset(
 
 def read_operator_profiles(readers: Iterable[WorkerReader]) -> tuple[Profile, ...]:
     """All operator profiles by worker; an imported trace is one profile."""
-    profiles = [_profile(reader, within) for reader in readers for within in _windows(reader)]
+    profiles = [
+        _profile(reader, within, steps) for reader in readers for within, steps in _windows(reader)
+    ]
     return tuple(each for each in profiles if each.wall_ns)
 
 
-def _windows(reader: WorkerReader) -> Iterator[TimeRange]:
-    """Time range of each profile, up to the next one: devices lag behind the host."""
+def _windows(reader: WorkerReader) -> Iterator[tuple[TimeRange, StepRange]]:
+    """Time and steps of each profile. It lasts until the next one: devices lag behind the host."""
     windows = windows_of(reader)
     for window in windows:
         if window.kind == ProfileKind.OPERATORS.value:
             later = [each.start_ns for each in windows if each.start_ns > window.start_ns]
             end_ns = later[0] - _EARLY_NS if later else None
-            yield TimeRange(window.start_ns - _EARLY_NS, end_ns)
+            steps = StepRange(window.first_step, window.last_step + 1)
+            yield TimeRange(window.start_ns - _EARLY_NS, end_ns), steps
     if not windows:
-        yield EVER
+        yield EVER, ANY_STEP
 
 
-def _profile(reader: WorkerReader, within: TimeRange) -> Profile:
+def _profile(reader: WorkerReader, within: TimeRange, numbers: StepRange) -> Profile:
     only = {"category": _CATEGORIES}
     operations = _operations(operations_of(reader, within, (*_TEXTS, *_NUMBERS), only))
     bare = Profile(reader.rank, operations)
@@ -48,7 +51,7 @@ def _profile(reader: WorkerReader, within: TimeRange) -> Profile:
     phases = phases_of(reader, TimeRange(bare.start_ns - _MAX_PHASE_NS, bare.end_ns))
     # a step begins with its window; its first operator may come later, after a data wait
     start_ns = within.start_ns if within.start_ns is not None else bare.start_ns - _EARLY_NS
-    steps = steps_of(reader, TimeRange(start_ns, bare.end_ns))
+    steps = steps_of(reader, TimeRange(start_ns, bare.end_ns), numbers)
     return Profile(
         reader.rank,
         operations,

@@ -1,0 +1,174 @@
+"""The ranked answer to one question: what would make this job faster?
+
+It is computed from the recorded evaluations of rules alone, so every front end shows the same.
+"""
+
+from collections.abc import Sequence
+
+from sonde.formats import format_factor
+from sonde.records.advice import (
+    PREDICTS,
+    Advice,
+    AdviceItem,
+    Bottleneck,
+    Gain,
+    Remedy,
+    SpeedLimit,
+    best_first,
+)
+from sonde.records.finding import Episode, Evaluation, RuleStatus
+from sonde.records.seen import Seen
+
+MIN_SPEEDUP = 1.03  # a smaller gain is within the noise of a step's duration
+
+_ABOUT_EQUAL = 1.1  # bounds this close are shown as one number
+_MAX_REMEDIES = 2  # in the sentence
+_MAX_PLACES = 8
+_NO_TRAINING = "No training steps recorded, so there is nothing to advise on."
+_NOTHING_RUN = "No rules were run. To run them: sonde check JOB"
+_NOTHING_FOUND = "No change with a predictable speed-up found."
+_NO_DATA_YET = "Not enough data for advice."
+
+
+def advice_on(evaluations: Sequence[Evaluation], seen: Seen | None = None) -> Advice:
+    """What would make a job faster, the largest predicted speed-up first.
+
+    Args:
+        evaluations: The evaluations of all rules, with causes linked.
+        seen: What was recorded inside the job's processes; None if unknown.
+    """
+    if not evaluations:
+        return Advice(_NOTHING_RUN)
+    items = _items(evaluations)
+    details = (*_limits(evaluations), *_missing(evaluations))
+    if items:
+        return Advice(_sentence(items[0]), items, details)
+    if seen is not None and not seen.inside:
+        return Advice(_NO_TRAINING, (), details)
+    return Advice(_without_items(evaluations), (), details)
+
+
+def gain_text(gain: Gain) -> str:
+    """A predicted speed-up: 2.3× faster, 1.5× to 2.3× faster, up to 2.3× faster."""
+    if gain.low < MIN_SPEEDUP:
+        return f"up to {format_factor(gain.high)} faster"
+    if gain.high <= _ABOUT_EQUAL * gain.low:
+        return f"{format_factor(gain.speedup)} faster"
+    return f"{format_factor(gain.low)} to {format_factor(gain.high)} faster"
+
+
+def remedy_text(remedy: Remedy) -> str:
+    """A remedy with its predicted speed-up."""
+    return f"{remedy.title}: {gain_text(remedy.gain)}" if remedy.gain else remedy.title
+
+
+def certainty_text(gain: Gain) -> str:
+    """How a speed-up was predicted."""
+    return f"{gain.basis.value.capitalize()}: {gain.reason}" if gain.reason else gain.basis.value
+
+
+def _items(evaluations: Sequence[Evaluation]) -> tuple[AdviceItem, ...]:
+    """One item per bottleneck; consequences of a finding belong to it."""
+    episodes = {
+        episode.id: episode
+        for evaluation in evaluations
+        for episode in evaluation.episodes
+        if episode.is_open
+    }
+    groups: dict[Bottleneck, list[Episode]] = {}
+    for episode in episodes.values():
+        improvement = _root(episode, episodes).finding.improvement or episode.finding.improvement
+        if improvement is not None:
+            groups.setdefault(improvement.bottleneck, []).append(episode)
+    items = [_item(bottleneck, group) for bottleneck, group in groups.items()]
+    useful = [item for item in items if _speedup(item) >= MIN_SPEEDUP or not _is_predicted(item)]
+    return tuple(sorted(useful, key=lambda item: (-_speedup(item), item.rule)))
+
+
+def _root(episode: Episode, episodes: dict[str, Episode]) -> Episode:
+    """The first cause of a finding that predicts a gain; the finding itself if there is none."""
+    root, visited = episode, {episode.id}
+    while (cause := root.finding.cause) in episodes and cause not in visited:
+        if episodes[cause].finding.improvement is None:
+            break
+        root = episodes[cause]
+        visited.add(cause)
+    return root
+
+
+def _item(bottleneck: Bottleneck, episodes: Sequence[Episode]) -> AdviceItem:
+    leading = [
+        episode
+        for episode in episodes
+        if episode.finding.improvement and episode.finding.improvement.bottleneck is bottleneck
+    ]
+    leading.sort(key=_importance)
+    first = leading[0].finding
+    improvements = [episode.finding.improvement for episode in leading]
+    remedies: dict[str, Remedy] = {}
+    places: dict[str, None] = {}
+    for improvement in improvements:
+        if improvement is not None:
+            for remedy in improvement.remedies:
+                remedies.setdefault(remedy.title, remedy)
+            places |= dict.fromkeys(improvement.places)
+    rules = dict.fromkeys(episode.finding.rule for episode in (*leading, *episodes))
+    return AdviceItem(
+        rule=first.rule,
+        message=first.message,
+        bottleneck=bottleneck,
+        remedies=best_first(tuple(remedies.values())),
+        findings=tuple(dict.fromkeys(episode.id for episode in (*leading, *episodes))),
+        rules=tuple(rule for rule in rules if rule != first.rule),
+        places=tuple(places)[:_MAX_PLACES],
+    )
+
+
+def _importance(episode: Episode) -> tuple[float, int, str]:
+    improvement = episode.finding.improvement
+    return -(improvement.speedup if improvement else 1.0), -episode.severity.rank, episode.id
+
+
+def _speedup(item: AdviceItem) -> float:
+    return max((each.gain.speedup for each in item.remedies if each.gain), default=1.0)
+
+
+def _is_predicted(item: AdviceItem) -> bool:
+    return any(remedy.gain is not None for remedy in item.remedies)
+
+
+def _sentence(item: AdviceItem) -> str:
+    expected = [
+        f"{remedy.title} {gain_text(remedy.gain)}"
+        for remedy in item.remedies
+        if remedy.gain is not None and remedy.gain.speedup >= MIN_SPEEDUP
+    ]
+    if not expected:
+        return item.message
+    return f"{item.message} Expected: {', '.join(expected[:_MAX_REMEDIES])}."
+
+
+def _limits(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
+    """How busy the resources are that set the speed, the busiest first."""
+    measured = [SpeedLimit.of(evaluation.summary) for evaluation in evaluations]
+    limits = sorted(filter(None, measured), key=lambda limit: -limit.busy_percent)
+    return tuple(dict.fromkeys(limit.sentence for limit in limits))
+
+
+def _missing(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
+    """What data the rules lack that predict gains, one line per reason."""
+    reasons: dict[str, list[str]] = {}
+    for evaluation in evaluations:
+        is_undecided = evaluation.status is RuleStatus.NOT_ENOUGH_DATA
+        if evaluation.summary.get(PREDICTS) and is_undecided and evaluation.reason:
+            reason = evaluation.reason.removeprefix("Not enough data: ")
+            reasons.setdefault(reason, []).append(evaluation.rule)
+    return tuple(f"Not judged ({reason}): {', '.join(names)}" for reason, names in reasons.items())
+
+
+def _without_items(evaluations: Sequence[Evaluation]) -> str:
+    if limits := _limits(evaluations):
+        return f"{_NOTHING_FOUND} {limits[0]}"
+    predicting = [each for each in evaluations if each.summary.get(PREDICTS)]
+    lacking = [each for each in predicting if each.status is RuleStatus.NOT_ENOUGH_DATA]
+    return _NO_DATA_YET if lacking and len(lacking) == len(predicting) else _NOTHING_FOUND

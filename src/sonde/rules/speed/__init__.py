@@ -1,0 +1,1 @@
+"""Rules that find what makes training slow, and predict the gain of each remedy."""
