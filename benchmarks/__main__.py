@@ -8,7 +8,7 @@ from benchmarks.report import Row, describe_environment, save, table, write_page
 
 NAMES = (
     *("startup", "sampler", "writer", "follow", "sealed_size", "reader", "client_series"),
-    *("hook_overhead", "small_steps", "smdebug_comparison", "trace_decoding", "rules_cost"),
+    *("beside", "hook_overhead", "small_steps", "smdebug_comparison", "trace_decoding", "rules_cost"),
     *("report_speed", "ui"),
 )
 

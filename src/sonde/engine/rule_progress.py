@@ -145,7 +145,7 @@ class RuleRun:
             parameters=self.rule.parameters,
             description=pages.question,
             recommendation=pages.advice,
-            reason=None if reason is None else str(reason),
+            reason=reason.explanation if isinstance(reason, Shortfall) else reason,
             traceback=self._traceback,
             datapoints=self._datapoints,
             triggered=self._triggered,

@@ -78,7 +78,10 @@ def test_a_small_share_is_healthy() -> None:
 def test_few_profile_samples_are_not_enough() -> None:
     result = evaluate(profiled((COMPUTING, 1), ((MAIN, LOOP, AUGMENT), 2)))
     assert result.status is RuleStatus.NOT_ENOUGH_DATA
-    assert result.reason == "Not enough data: 9 of 10 profile samples"
+    assert (
+        result.reason
+        == "Not enough data: 9 of 10 profile samples. To get more: `sonde profile JOB`"
+    )
 
 
 def test_a_job_without_a_profile_is_not_applicable() -> None:

@@ -26,7 +26,7 @@ def machine(cpu: float, gpu: float, memory: float, samples: int = 300) -> FakeJo
 def test_room_for_larger_batches_is_found() -> None:
     [episode] = evaluate(machine(20.0, 35.0, 12.0)).episodes
     assert "CPU 20%, GPU 35% and GPU memory 12%" in (episode.finding.message)
-    assert (episode.finding.node, episode.triggered) == ("node-a", 2)
+    assert (episode.finding.node, episode.is_open) == ("node-a", True)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_short_job_reports_how_much_data_is_missing() -> None:
     result = evaluate(machine(20.0, 35.0, 12.0, 50))
     assert (result.status, result.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
-        "Not enough data: 50 of 200 system samples",
+        "Not enough data: 47 of 200 system samples. Only samples during training count",
     )
 
 

@@ -33,9 +33,10 @@ def test_a_saturated_host_is_found_with_its_cost(rule: str) -> None:
     result = evaluate(rule, held_up(rule, 0.8))
     [episode] = result.episodes
     evidence = episode.finding.evidence
-    assert (episode.finding.node, evidence["share_percent"]) == ("node-a", 80.0)
+    assert episode.finding.node == "node-a"
+    assert evidence["share_percent"] == pytest.approx(80.0, abs=0.5)
     assert evidence["gpu_hours_lost"] == pytest.approx(0.8 * 0.98 * 150 / 3600, rel=0.02)
-    assert result.summary == {"node-a: percent of samples": 80.0}
+    assert result.summary == {"node-a: percent of samples": pytest.approx(80.0, abs=0.5)}
 
 
 @RULES
@@ -86,7 +87,7 @@ def test_a_short_job_reports_how_much_data_is_missing(rule: str) -> None:
     )
     assert (result.status, result.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
-        "Not enough data: 50 of 120 system samples",
+        "Not enough data: 47 of 60 system samples. Only samples during training count",
     )
 
 

@@ -63,10 +63,16 @@ def test_a_short_job_reports_how_much_data_is_missing() -> None:
     result = evaluate(disk(400e9 - 1e9 * AT[:10]))
     assert (result.status, result.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
-        "Not enough data: 10 of 24 system samples",
+        "Not enough data: 10 of 12 system samples. Only samples during training count",
     )
 
 
 def test_a_job_without_samples_is_not_applicable() -> None:
     result = evaluate(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
     assert result.status is RuleStatus.NOT_APPLICABLE
+
+
+def test_a_disk_that_fills_steadily_is_found_after_a_minute() -> None:
+    assert evaluate(disk(30e9 - 0.5e9 * AT[:14])).episodes
+    one_checkpoint = 30e9 - 5e9 * (AT[:14] >= 10).astype(np.float64)
+    assert not evaluate(disk(one_checkpoint)).episodes

@@ -74,7 +74,10 @@ def test_a_job_without_a_gpu_is_not_applicable() -> None:
 def test_a_short_job_reports_how_much_data_is_missing() -> None:
     result = evaluate(used(ramp(20.0, 50.0, 50)))
     assert result.status is RuleStatus.NOT_ENOUGH_DATA
-    assert result.reason == "Not enough data: 50 of 120 system samples"
+    assert (
+        result.reason
+        == "Not enough data: 50 of 120 system samples. Only samples during training count"
+    )
 
 
 def test_classic_setting_applies_the_documented_criterion() -> None:

@@ -87,7 +87,8 @@ def test_an_idle_gpu_is_not_checked() -> None:
     result = evaluate(with_gpus(IDLE))
     assert (result.status, result.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
-        "Not enough data: 0 of 20 samples of a busy GPU per minute",
+        "Not enough data: 0 of 10 samples of a busy GPU in 15 s. "
+        "Only samples above 50% utilization count",
     )
 
 

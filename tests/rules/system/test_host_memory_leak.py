@@ -121,7 +121,7 @@ def test_a_short_job_reports_how_much_data_is_missing() -> None:
     result = evaluate(with_machine({TREE: LEAK[:4]}, (0, 4)))
     assert (result.status, result.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
-        "Not enough data: 4 of 5 system samples",
+        "Not enough data: 4 of 5 system samples. Only samples during training count",
     )
 
 

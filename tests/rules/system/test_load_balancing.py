@@ -79,10 +79,10 @@ def test_a_job_with_one_gpu_is_not_applicable() -> None:
 
 
 def test_a_short_job_reports_how_much_data_is_missing() -> None:
-    result = evaluate(with_gpus({"gpu0": busy(90, 60), "gpu1": busy(20, 60)}, (0, 60)))
+    result = evaluate(with_gpus({"gpu0": busy(90, 50), "gpu1": busy(20, 50)}, (0, 50)))
     assert (result.status, result.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
-        "Not enough data: 60 of 120 system samples",
+        "Not enough data: 47 of 60 system samples. Only samples during training count",
     )
 
 

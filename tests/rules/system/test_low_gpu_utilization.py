@@ -36,7 +36,7 @@ def test_an_underused_gpu_is_named() -> None:
     assert kinds(result) == {"gpu1": "underused"}
     [episode] = result.episodes
     assert episode.finding.message.startswith("gpu1 on node-a is underused")
-    assert episode.finding.evidence["gpu_hours_lost"] == pytest.approx(0.7 * 50 / 3600, rel=0.1)
+    assert episode.finding.evidence["gpu_hours_lost"] == pytest.approx(0.7 * 100 / 3600, rel=0.1)
 
 
 def test_a_fluctuating_gpu_is_distinguished_from_an_underused_one() -> None:
@@ -86,9 +86,9 @@ def test_without_steps_a_thousand_samples_are_skipped() -> None:
 
 
 def test_an_explicit_patience_applies() -> None:
-    curve = np.concatenate([np.full(200, 20.0), busy(300)])
-    assert evaluate(with_gpus({"gpu0": curve}, (0, 500)), patience=0).episodes
-    assert evaluate(with_gpus({"gpu0": curve}, (0, 500)), patience=200).episodes == ()
+    curve = np.concatenate([np.full(260, 20.0), busy(300)])
+    assert evaluate(with_gpus({"gpu0": curve}, (0, 560)), patience=0).episodes
+    assert evaluate(with_gpus({"gpu0": curve}, (0, 560)), patience=200).episodes == ()
 
 
 def test_classic_setting_applies_the_documented_criterion() -> None:

@@ -116,4 +116,4 @@ def test_resumed_training_is_not_reported() -> None:
 def test_single_evaluation_is_not_enough_data() -> None:
     result = check(training(Curves(falls, rises), 120))
     assert result.status is RuleStatus.NOT_ENOUGH_DATA
-    assert result.reason == "Not enough data: 1 of 2 evaluations"
+    assert result.reason == "Not enough data: 1 of 2 evaluations. Evaluate more often"

@@ -112,13 +112,13 @@ def test_losses_reported_late_by_a_device_belong_to_their_evaluation() -> None:
 def test_few_evaluations_are_not_enough_data() -> None:
     result = check(with_evaluations(falling, falling, 3))
     assert result.status is RuleStatus.NOT_ENOUGH_DATA
-    assert result.reason == "Not enough data: 3 of 5 evaluations"
+    assert result.reason == "Not enough data: 3 of 5 evaluations. Evaluate more often"
 
 
 def test_job_without_evaluations_is_not_enough_data() -> None:
     result = check(with_losses([falling(step) for step in range(100)]))
     assert result.status is RuleStatus.NOT_ENOUGH_DATA
-    assert result.reason == "Not enough data: 0 of 5 evaluations"
+    assert result.reason == "Not enough data: 0 of 5 evaluations. Evaluate more often"
 
 
 def test_classic_setting_follows_the_documented_criterion() -> None:

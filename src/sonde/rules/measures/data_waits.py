@@ -13,7 +13,7 @@ from sonde.records.arrays import BoolArray, FloatArray, IntArray
 from sonde.records.ranges import TimeRange
 from sonde.records.step import Phase
 
-_DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
+DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Waits:
         """Select the steps of a table, without the first steps of the job and profiled steps."""
         is_usable = ~table.is_profiled & (table.steps >= LIMITS.settling_steps)
         step_ns = table.durations_ns
-        for phase in _DELIBERATE:
+        for phase in DELIBERATE:
             step_ns = step_ns - table.phases_ns[phase]
         waited_ns = table.phases_ns[Phase.DATA_WAIT.value]
         columns = (waited_ns / NANOSECONDS, step_ns / NANOSECONDS)

@@ -1,10 +1,11 @@
 """Select the system samples that count, and group them into windows of N samples.
 
 `patience` skips samples at the start of a job. By default, only samples between the first and the
-last training step count.
+last training step count. Rules that decide early also skip what is no training: the first steps,
+which compile and fill caches, and steps that mostly evaluate or save.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,8 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.clock import NANOSECONDS
+from sonde.read.steps import StepTable
 from sonde.read.window import Samples, Window
+from sonde.records.arrays import BoolArray
 from sonde.rules._rule import State
+from sonde.rules.measures.data_waits import DELIBERATE
 
 Values = npt.NDArray[np.float64]
 Instants = npt.NDArray[np.int64]
@@ -29,6 +33,10 @@ class Calibration:
     """
 
     skipped_samples: int = 1000  # if no training step is recorded
+    warm_up_steps: int = 3  # of an attempt: a compiled model compiles again in its second step
+    pause_share: float = 0.5  # of a step, spent on evaluation and checkpoints
+    max_pauses: int = 64  # remembered; older ones have been applied
+    classic_seconds: float = 120.0  # between decisions about the whole job so far
 
 
 LIMITS = Calibration()
@@ -40,6 +48,7 @@ class SampleFilter:
 
     patience: int | Literal["auto"]
     is_classic: bool
+    is_early: bool = False  # also skip warm-up, evaluation and checkpoints
 
     def begin(self, window: Window, state: State) -> None:
         """Update the time range of training; a new attempt starts a new range."""
@@ -50,8 +59,15 @@ class SampleFilter:
             training.clear()
             training["leg"] = window.attempt.number
         for table in window.steps():
-            training.setdefault("began_ns", int(table.starts_ns.min()))
-            training["until_ns"] = max(training.get("until_ns", 0), int(table.ends_ns.max()))
+            first_step = training.setdefault("first_step", int(table.steps.min()))
+            warm_up = LIMITS.warm_up_steps if self.is_early else 0
+            starts_ns = table.starts_ns[table.steps >= first_step + warm_up]
+            if len(starts_ns):
+                training.setdefault("began_ns", int(starts_ns.min()))
+                training["until_ns"] = max(training.get("until_ns", 0), int(table.ends_ns.max()))
+            if self.is_early:
+                pauses = [*training.get("pauses", []), *_pauses(table)]
+                training["pauses"] = pauses[-LIMITS.max_pauses :]
 
     def take(
         self, state: State, name: str, times_ns: Instants, *columns: npt.NDArray[Any]
@@ -64,8 +80,9 @@ class SampleFilter:
         first, end = self._counted(state, name, results[0])
         remaining = [result[end:].tolist() for result in results]
         pending[name] = list(map(list, zip(*remaining, strict=True)))
-        return results[0][first:end], *(
-            result[first:end].astype(np.float64) for result in results[1:]
+        is_counted = _is_outside(results[0][first:end], state.of("training").get("pauses", ()))
+        return results[0][first:end][is_counted], *(
+            result[first:end][is_counted].astype(np.float64) for result in results[1:]
         )
 
     def _counted(self, state: State, name: str, times_ns: Instants) -> tuple[int, int]:
@@ -83,6 +100,30 @@ class SampleFilter:
             return 0, 0  # a first step may follow: only samples after it would count
         passed[name] = passed.get(name, 0) + min(remaining, len(times_ns))
         return remaining, len(times_ns)
+
+
+def _pauses(table: StepTable) -> Iterator[list[int]]:
+    """Yield start and end of the steps that mostly evaluate or save a checkpoint."""
+    paused_ns = sum(table.phases_ns[phase] for phase in DELIBERATE)
+    is_pause = paused_ns > LIMITS.pause_share * table.durations_ns
+    for start_ns, end_ns in zip(table.starts_ns[is_pause], table.ends_ns[is_pause], strict=True):
+        yield [int(start_ns), int(end_ns)]
+
+
+def _is_outside(times_ns: Instants, intervals: Sequence[Sequence[int]]) -> BoolArray:
+    is_outside = np.ones(len(times_ns), dtype=np.bool_)
+    for start_ns, end_ns in intervals:
+        is_outside &= (times_ns < start_ns) | (times_ns > end_ns)
+    return is_outside
+
+
+def classic_is_due(window: Window, state: State) -> bool:
+    """Whether a rule with the classic setting decides again: every two minutes and at the end."""
+    state.setdefault("due_ns", window.start_ns + round(LIMITS.classic_seconds * NANOSECONDS))
+    is_due = window.is_last or window.end_ns >= state["due_ns"]
+    if is_due:
+        state["due_ns"] = window.end_ns + round(LIMITS.classic_seconds * NANOSECONDS)
+    return is_due
 
 
 def full_windows(subject: State, counted: Datapoints, size: int) -> Iterator[Values]:
@@ -123,6 +164,8 @@ def rows_in_seconds(times_ns: Instants, values: Values) -> Rows:
 
 def sample_count(subject: State, size: int) -> int:
     """Return the number of samples that have counted so far."""
+    if "count" in subject:
+        return int(subject["count"])
     return int(subject.get("windows", 0)) * size + len(subject.get("buffer", []))
 
 

@@ -75,7 +75,7 @@ class Dataloader(Rule):
     section = Section.SPEED
     calibration = LIMITS
     needs = (Operations(_LOADING),)
-    window_steps: ClassVar[int] = 200
+    window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:

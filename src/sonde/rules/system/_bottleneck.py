@@ -9,6 +9,7 @@ import numpy as np
 
 from sonde.analyze.bottlenecks import find_bottleneck
 from sonde.analyze.resources import BUSY_GPU_PERCENT
+from sonde.analyze.shares import share_bounds
 from sonde.clock import NANOSECONDS
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Evidence, Finding
@@ -16,7 +17,12 @@ from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Patience, Percent
 from sonde.rules._rule import Rule, State
-from sonde.rules.measures.system_samples import SampleFilter, Values, values_at
+from sonde.rules.measures.system_samples import (
+    SampleFilter,
+    Values,
+    classic_is_due,
+    values_at,
+)
 
 GPU = "gpu.utilization_percent"
 
@@ -28,7 +34,9 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    min_samples: int = 120  # a minute at the default interval
+    min_samples: int = 60  # half a minute at the default interval
+    bound_deviations: float = 2.0  # 95% confidence
+    similar_samples: float = 4.0  # neighbors count as one: utilization lasts for seconds
 
 
 LIMITS = Calibration()
@@ -44,7 +52,7 @@ class Bottleneck(Rule):
     calibration = LIMITS
     metric: ClassVar[str]
     window_steps: ClassVar[int | None] = None
-    window_seconds: ClassVar[float | None] = 120.0
+    window_seconds: ClassVar[float | None] = 15.0
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("LowGPUUtilization",)
 
@@ -63,8 +71,9 @@ class Bottleneck(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Count the samples of each node in which the host is saturated and the GPUs are idle."""
-        sample_filter = SampleFilter(self.patience, self.is_classic)
+        sample_filter = SampleFilter(self.patience, self.is_classic, is_early=not self.is_classic)
         sample_filter.begin(window, state)
+        is_due = not self.is_classic or classic_is_due(window, state)
         gpus: dict[str, list[Samples]] = {}
         for item in window.system(GPU):
             gpus.setdefault(item.node, []).append(item)
@@ -78,10 +87,12 @@ class Bottleneck(Rule):
                 counted = np.stack(
                     sample_filter.take(state, host.node, host.times_ns, *row), axis=1
                 )
+                node = state.of("nodes", host.node)
                 if len(counted):
-                    node = state.of("nodes", host.node)
                     self._add(node, counted[~np.isnan(counted).any(axis=1)], len(gpu_values))
-                    yield self._judged(host.node, node)
+        for name, node in state.of("nodes").items() if is_due else ():
+            if node.get("count"):
+                yield from self._judged(name, State(node), is_last=window.is_last)
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
@@ -114,10 +125,17 @@ class Bottleneck(Rule):
         if len(held_up):
             node["load"] = float(held_up[:, 1].mean())
 
-    def _judged(self, name: str, node: State) -> Finding:
+    def _judged(self, name: str, node: State, *, is_last: bool) -> Iterator[Finding]:
         share, needed = _share(node), 1 if self.is_classic else LIMITS.min_samples
+        count = node["count"] / LIMITS.similar_samples
+        at_least, _ = share_bounds(share / 100, count, LIMITS.bound_deviations)
+        is_certain = self.is_classic or is_last or 100 * at_least > self.threshold
         if node["count"] < needed or share <= self.threshold:
-            return self.recovered(name)
+            yield self.recovered(name)
+        elif is_certain:
+            yield self._finding(name, node, share, 100 * at_least)
+
+    def _finding(self, name: str, node: State, share: float, at_least: float) -> Finding:
         seconds = (node["until_ns"] - node["since_ns"]) / NANOSECONDS
         return self.finding(
             self.message(name, share),
@@ -126,6 +144,7 @@ class Bottleneck(Rule):
             time_ns=(node["since_ns"], node["until_ns"]),
             evidence={
                 "share_percent": share,
+                "share_percent_at_least": at_least,
                 "datapoints": node["count"],
                 "load_percent": node["load"],
                 "lost_percent": share,

@@ -16,6 +16,13 @@ from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Patience, Percent
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.data_waits import Waits
+from sonde.rules.measures.early_samples import (
+    count_steps,
+    holds_in_each_quarter,
+    latest_quarter,
+    min_samples,
+    recent_rows,
+)
 from sonde.rules.measures.system_samples import (
     Instants,
     SampleFilter,
@@ -38,10 +45,9 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    windows_in_a_row: int = 2
     idle_percent: float = 1.0  # IdleGPU reports idle GPUs
     waiting_share: float = 0.2  # of the step time; larger batches would not help
-    smoothing: float = 0.5  # weight of the latest window in the waiting share
+    smoothing: float = 0.1  # weight of the latest window in the waiting share: two minutes
 
 
 LIMITS = Calibration()
@@ -54,9 +60,11 @@ class BatchSize(Rule):
     How it decides:
     - Per node, the 95th percentiles of CPU utilization, GPU utilization and GPU memory (of the
       busiest GPU) are all below their thresholds.
-    - This holds over 2 windows of `window` samples in a row. Classic: over 1 window.
-    - Only samples between the first and the last training step count. Classic: all samples after
-      `patience`.
+    - This holds in each quarter of the last 2 windows of `window` samples, and at the start of
+      training in each quarter of the samples so far, from 60 samples (30 s) on. Each quarter must
+      contain the end of a training step. Classic: over 1 window after `patience`.
+    - The first 3 steps, steps that mostly evaluate or save a checkpoint, and samples outside
+      training do not count. Classic: all samples after `patience` count.
     - Not applied if steps spend 20% of their time waiting for data, or if GPUs are idle (see
       IdleGPU). The first 10 steps, profiled steps, evaluation and checkpoints do not count.
     What to do: Increase the batch size until GPU or memory is well used, and scale the learning
@@ -73,13 +81,13 @@ class BatchSize(Rule):
     calibration = LIMITS
     needs = (Metric(_CPU), Metric(_GPU), Metric(_MEMORY))
     window_steps: ClassVar[int | None] = None
-    window_seconds: ClassVar[float | None] = 120.0
+    window_seconds: ClassVar[float | None] = 15.0
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("LowGPUUtilization",)
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Collect samples of each node and check each complete window."""
-        sample_filter = SampleFilter(self.patience, self.is_classic)
+        """Collect samples of each node and check those so far; classic: each complete window."""
+        sample_filter = SampleFilter(self.patience, self.is_classic, is_early=not self.is_classic)
         sample_filter.begin(window, state)
         _update_waiting_share(window, state)
         series = {metric: _by_node(window, metric) for metric in (_CPU, _GPU, _MEMORY)}
@@ -89,19 +97,26 @@ class BatchSize(Rule):
             times_ns = series[_CPU][name][0].times_ns
             columns = [_highest(series[item][name], times_ns) for item in (_CPU, _GPU, _MEMORY)]
             is_known = ~np.isnan(columns).any(axis=0)
-            counted = sample_filter.take(
-                state, name, times_ns[is_known], *(column[is_known] for column in columns)
-            )
             node = state.of("nodes", name)
-            for rows in full_windows(node, counted, self.window):
-                yield self._judge(name, rows, node, state)
+            times_ns = times_ns[is_known]
+            known = [column[is_known] for column in columns]
+            if self.is_classic:
+                counted = sample_filter.take(state, name, times_ns, *known)
+                for rows in full_windows(node, counted, self.window):
+                    is_small = self._is_small(rows)
+                    yield self._finding(name, rows) if is_small else self.recovered(name)
+                continue
+            steps = count_steps(window, state, times_ns)
+            counted = sample_filter.take(state, name, times_ns, *known, steps)
+            rows = recent_rows(node, counted, self.window)
+            if len(counted[0]) and node["count"] >= self._needed:
+                yield from self._judge(name, rows, state)
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
-        needed = self.window if self.is_classic else self.window * LIMITS.windows_in_a_row
         nodes = state.of("nodes").values()
         has = max((sample_count(node, self.window) for node in nodes), default=0)
-        return "" if has >= needed else Shortfall(has, needed, DataUnit.SYSTEM_SAMPLES)
+        return "" if has >= self._needed else Shortfall(has, self._needed, DataUnit.SYSTEM_SAMPLES)
 
     def unfit(self, state: State) -> str:
         """The metrics that were not recorded."""
@@ -110,18 +125,30 @@ class BatchSize(Rule):
             Metric(name).missing for name, is_recorded in metrics if not is_recorded
         )
 
-    def _judge(self, name: str, rows: Values, node: State, state: State) -> Finding:
-        cpu, gpu, memory = (float(item) for item in np.percentile(rows[:, 1:], 95, axis=0))
-        is_small = (
+    @property
+    def _needed(self) -> int:
+        if self.is_classic:
+            return self.window
+        return min_samples(self.window, is_explicit="window" in self.explicit_parameters)
+
+    def _is_small(self, rows: Values) -> bool:
+        cpu, gpu, memory = _highest_percents(rows)
+        return (
             cpu < self.cpu_threshold_p95
             and gpu < self.gpu_threshold_p95
             and memory < self.gpu_memory_threshold_p95
+            and (self.is_classic or gpu >= LIMITS.idle_percent)
         )
-        if not self.is_classic:
-            is_small = is_small and gpu >= LIMITS.idle_percent and not _is_waiting(state)
-        node["in_a_row"] = node.get("in_a_row", 0) + 1 if is_small else 0
-        if node["in_a_row"] < (1 if self.is_classic else LIMITS.windows_in_a_row):
-            return self.recovered(name)
+
+    def _judge(self, name: str, rows: Values, state: State) -> Iterator[Finding]:
+        is_waiting = _is_waiting(state)
+        if not is_waiting and holds_in_each_quarter(rows, self._is_small):
+            yield self._finding(name, rows)
+        elif is_waiting or not self._is_small(latest_quarter(rows)):
+            yield self.recovered(name)
+
+    def _finding(self, name: str, rows: Values) -> Finding:
+        cpu, gpu, memory = _highest_percents(rows)
         first_ns, last_ns = int(rows[0, 0]), int(rows[-1, 0])
         length = format_duration((last_ns - first_ns) / NANOSECONDS)
         return self.finding(
@@ -138,6 +165,12 @@ class BatchSize(Rule):
                 "datapoints": len(rows),
             },
         )
+
+
+def _highest_percents(rows: Values) -> tuple[float, float, float]:
+    """The 95th percentiles of CPU utilization, GPU utilization and GPU memory."""
+    cpu, gpu, memory = (float(item) for item in np.percentile(rows[:, 1:4], 95, axis=0))
+    return cpu, gpu, memory
 
 
 def _by_node(window: Window, metric: str) -> dict[str, list[Samples]]:

@@ -25,8 +25,10 @@ class CPUBottleneck(Bottleneck):
     - Fires if more than `threshold` percent of the node's samples count.
     - CPU utilization is relative to the cores that the job may use, if that is higher. Classic: all
       cores of the node.
-    - Needs 120 samples between the first and the last training step. Classic: any sample after
-      `patience`.
+    - While the job runs, the share must exceed `threshold` with 95% confidence, so a clear case is
+      reported after 60 samples (30 s) and a close one later or at the end.
+    - The first 3 steps, steps that mostly evaluate or save a checkpoint, and samples outside
+      training do not count. Classic: all samples after `patience` count, without confidence.
     What to do: Move work off the host (augment on the GPU, preprocess data in advance, use cheaper
     decoding), give the job more cores, or use the number of loader processes that `sonde
     dataloader` recommends. `sonde python` shows which code takes the time.

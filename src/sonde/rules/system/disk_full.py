@@ -28,6 +28,8 @@ class Calibration:
 
     max_points: int = 240  # remembered
     min_points: int = 24  # two minutes at the default interval
+    early_points: int = 12  # enough if every quarter of the time has its share of the drop
+    quarter_share: float = 0.1  # of the drop; a checkpoint falls into one quarter
     later_share: float = 0.3  # of the drop, in the second half of the time; less has leveled off
     min_drop_bytes: int = 100 << 20  # logs take less
     soon_seconds: float = 600.0
@@ -49,7 +51,8 @@ class DiskFull(Rule):
       in the second half of the time.
     - At this rate, the disk will be full in less time than the job has trained so far (limited to
       between 10 minutes and a day).
-    - Needs 24 samples. Critical if the disk is full, or nearly full with less than 10 minutes left.
+    - Needs 24 samples, or 12 (one minute) if each quarter of the time has 10% of the drop.
+    - Critical if the disk is full, or nearly full with less than 10 minutes left.
     What to do: Keep only the latest checkpoints, write them elsewhere, clear caches, or move the
     job to a larger disk.
     """
@@ -60,7 +63,7 @@ class DiskFull(Rule):
     calibration = LIMITS
     needs = (Metric(_METRIC),)
     window_steps: ClassVar[int | None] = None
-    window_seconds: ClassVar[float | None] = 60.0
+    window_seconds: ClassVar[float | None] = 15.0
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
@@ -86,8 +89,8 @@ class DiskFull(Rule):
         has = max(counts, default=0)
         return (
             ""
-            if has >= LIMITS.min_points
-            else Shortfall(has, LIMITS.min_points, DataUnit.SYSTEM_SAMPLES)
+            if has >= LIMITS.early_points
+            else Shortfall(has, LIMITS.early_points, DataUnit.SYSTEM_SAMPLES)
         )
 
     def _judge(self, samples: Samples, disk: State) -> Finding:
@@ -101,11 +104,9 @@ class DiskFull(Rule):
         ):
             text = f"is full: {format_bytes(free)} ({format_percent(percent)}) left"
             return self._finding(samples, text, Severity.CRITICAL, {"free_bytes": free})
-        remaining = (
-            _seconds_left(np.array(disk["rows"]))
-            if len(disk["rows"]) >= LIMITS.min_points
-            else None
-        )
+        rows = np.array(disk["rows"])
+        is_enough = len(rows) >= LIMITS.min_points or _drops_in_each_quarter(rows)
+        remaining = _seconds_left(rows) if is_enough else None
         if remaining is None:
             return self.recovered(f"{samples.node}:{samples.device}")
         is_near = (
@@ -135,6 +136,15 @@ class DiskFull(Rule):
             subject=f"{samples.node}:{samples.device}",
             evidence=evidence,
         )
+
+
+def _drops_in_each_quarter(rows: Values) -> bool:
+    """Whether few samples suffice: free space drops all the time."""
+    if len(rows) < LIMITS.early_points:
+        return False
+    edges = np.interp(np.linspace(rows[0, 0], rows[-1, 0], 5), rows[:, 0], rows[:, 1])
+    drops = -np.diff(edges)
+    return bool((drops >= LIMITS.quarter_share * drops.sum()).all() and drops.sum() > 0)
 
 
 def _seconds_left(rows: Values) -> float | None:

@@ -57,7 +57,7 @@ class GPUMemoryIncrease(Rule):
     calibration = LIMITS
     needs = (Metric(_METRIC),)
     window_steps: ClassVar[int | None] = None
-    window_seconds: ClassVar[float | None] = 120.0
+    window_seconds: ClassVar[float | None] = 15.0
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:

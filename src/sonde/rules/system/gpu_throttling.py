@@ -29,8 +29,8 @@ class Calibration:
     """
 
     busy_percent: float = 50.0  # of utilization; an idle GPU lowers its clock anyway
-    min_samples: int = 20
-    windows_in_a_row: int = 2
+    min_samples: int = 10
+    windows_in_a_row: int = 3
     min_clock_loss_percent: float = 5.0  # for thermal and hardware slowdowns
     # of `clock_loss`; a power limit reduces the clock of every GPU a little by design
     single_gpu_factor: float = 3.0
@@ -45,8 +45,8 @@ class GPUThrottling(Rule):
     Why it matters: The GPU computes more slowly than it could. In a job with several GPUs, all of
     them wait for it.
     How it decides:
-    - In 2 windows of one minute in a row, the driver reports a reason for at least `threshold`
-      percent of the time in which the GPU is more than 50% utilized (20 samples or more).
+    - In 3 windows of 15 seconds in a row, the driver reports a reason for at least `threshold`
+      percent of the time in which the GPU is more than 50% utilized (10 samples or more).
     - Thermal and hardware slowdowns count if the clock is 5% below its highest value or below the
       job's other GPUs.
     - A power limit counts only if the clock is `clock_loss` percent below the median of the job's
@@ -62,8 +62,8 @@ class GPUThrottling(Rule):
     calibration = LIMITS
     needs = tuple(map(Metric, _REASONS))
     window_steps: ClassVar[int | None] = None
-    window_seconds: ClassVar[float | None] = 60.0
-    recovers_after: ClassVar[int] = 2
+    window_seconds: ClassVar[float | None] = 15.0
+    recovers_after: ClassVar[int] = 8
     explains: ClassVar[tuple[str, ...]] = ("Straggler", "ThroughputDrop", "LoadBalancing")
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:

@@ -25,8 +25,10 @@ class IOBottleneck(Bottleneck):
     - Fires if more than `threshold` percent of the node's samples count.
     - I/O wait is replaced by the kernel's I/O pressure (all tasks stalled) if that is higher.
       Classic: I/O wait alone.
-    - Needs 120 samples between the first and the last training step. Classic: any sample after
-      `patience`.
+    - While the job runs, the share must exceed `threshold` with 95% confidence, so a clear case is
+      reported after 60 samples (30 s) and a close one later or at the end.
+    - The first 3 steps, steps that mostly evaluate or save a checkpoint, and samples outside
+      training do not count. Classic: all samples after `patience` count, without confidence.
     What to do: Copy the data to a local disk, read fewer and larger files (shards), cache what fits
     in memory, and overlap reads in as many loader processes as `sonde dataloader` recommends.
     """

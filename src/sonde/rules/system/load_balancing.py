@@ -1,5 +1,6 @@
 """LoadBalancing: some GPUs of a job do much more work than others."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -16,7 +17,7 @@ from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Patience, Positive
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.job_gpus import holds_memory, record_job_memory
-from sonde.rules.measures.system_samples import SampleFilter, Values
+from sonde.rules.measures.system_samples import SampleFilter, Values, classic_is_due
 
 _METRIC = "gpu.utilization_percent"
 
@@ -28,7 +29,10 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    min_samples: int = 120  # per GPU, a minute at the default interval
+    min_samples: int = 60  # per GPU, half a minute at the default interval
+    full_samples: int = 120  # enough for a decision without a margin
+    margin_deviations: float = 3.0  # of the noise of the difference; jobs have many pairs of GPUs
+    similar_samples: float = 4.0  # neighbors count as one: utilization lasts for seconds
     intervals_in_a_row: int = 2
     idle_percent: float = 1.0  # IdleGPU reports idle GPUs
 
@@ -43,7 +47,10 @@ class LoadBalancing(Rule):
     How it decides:
     - The utilization histograms (10 bins) of two GPUs differ by more than `threshold`: the average
       shift needed to turn one into the other (0.2 is 20 percentage points).
-    - This holds in 2 intervals of 120 samples of training in a row.
+    - This holds in 2 intervals of 120 samples of training in a row. As long as no interval was
+      even, 60 samples (30 s) are enough if the distance is clear: further from `threshold` than its
+      noise (3 standard deviations).
+    - The first 3 steps, and steps that mostly evaluate or save a checkpoint, do not count.
     - GPUs that are idle, or on which the job holds no memory, do not count. Not applied to jobs
       with one GPU.
     - Classic: half the sum of the histogram differences over the whole job exceeds `threshold`.
@@ -58,13 +65,14 @@ class LoadBalancing(Rule):
     calibration = LIMITS
     needs = (Metric(_METRIC),)
     window_steps: ClassVar[int | None] = None
-    window_seconds: ClassVar[float | None] = 120.0
+    window_seconds: ClassVar[float | None] = 15.0
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Update the utilization histograms of all GPUs, and compare them."""
-        sample_filter = SampleFilter(self.patience, self.is_classic)
+        sample_filter = SampleFilter(self.patience, self.is_classic, is_early=not self.is_classic)
         sample_filter.begin(window, state)
+        is_due = not self.is_classic or classic_is_due(window, state)
         record_job_memory(window, state)
         gpus = state.of("gpus")
         for samples in window.system(_METRIC):
@@ -74,10 +82,15 @@ class LoadBalancing(Rule):
             bins = np.array(gpu.get("counts", [0] * BINS)) + histogram(values)
             gpu["counts"] = bins.tolist()
             gpu["sum"] = gpu.get("sum", 0.0) + float(values.sum())
+            gpu["squares"] = gpu.get("squares", 0.0) + float((values * values).sum())
             gpu["is_own"] = self.is_classic or holds_memory(samples, state) is not False
         counts = [sum(gpu["counts"]) for gpu in gpus.values()]
-        if len(counts) > 1 and min(counts) >= (1 if self.is_classic else LIMITS.min_samples):
-            yield self._judge(state)
+        # after an even interval, a difference is news, and a short one is no fault
+        is_first = not state.get("was_even")
+        needed = LIMITS.min_samples if is_first else LIMITS.full_samples
+        needed = 1 if self.is_classic else needed
+        if is_due and len(counts) > 1 and min(counts) >= needed:
+            yield from self._judge(state, min(counts))
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
@@ -90,7 +103,7 @@ class LoadBalancing(Rule):
         """Jobs with one GPU."""
         return "the job has only one GPU" if len(state.of("gpus")) == 1 else ""
 
-    def _judge(self, state: State) -> Finding:
+    def _judge(self, state: State, count: int) -> Iterator[Finding]:
         gpus = {name: State(gpu) for name, gpu in state.of("gpus").items()}
         shares = {
             name: np.array(gpu["counts"]) / sum(gpu["counts"])
@@ -100,15 +113,21 @@ class LoadBalancing(Rule):
         pairs = list(combinations(shares, 2))
         pair_distances = self._distances(shares, pairs) if pairs else np.zeros(1)
         worst = int(pair_distances.argmax())
-        is_uneven = float(pair_distances[worst]) > self.threshold
+        distance = float(pair_distances[worst])
+        is_uneven = distance > self.threshold
+        is_partial = not self.is_classic and count < LIMITS.full_samples
+        if is_partial and abs(distance - self.threshold) <= _noise(gpus, pairs):
+            return  # wait for the rest of the interval
         state["judged"] = True
+        state["was_even"] = state.get("was_even", False) or not is_uneven
         state["in_a_row"] = state.get("in_a_row", 0) + 1 if is_uneven else 0
         if not self.is_classic:
             state.of("gpus").clear()
         if not pairs or state["in_a_row"] < (1 if self.is_classic else LIMITS.intervals_in_a_row):
-            return self.recovered("gpus")
+            yield self.recovered("gpus")
+            return
         means = {name: _mean(gpus[name]) for name in shares}
-        return self._finding(pairs[worst], float(pair_distances[worst]), means)
+        yield self._finding(pairs[worst], distance, means)
 
     def _distances(self, shares: dict[str, Values], pairs: list[tuple[str, str]]) -> Values:
         if self.is_classic:
@@ -137,6 +156,20 @@ class LoadBalancing(Rule):
 
 def _mean(gpu: State) -> float:
     return float(gpu["sum"]) / max(1, int(sum(gpu["counts"])))
+
+
+def _noise(gpus: dict[str, State], pairs: list[tuple[str, str]]) -> float:
+    """The noise of the distance between two GPUs, at most, as a share of the whole scale."""
+    errors = {name: _error(gpu) for name, gpu in gpus.items()}
+    noises = [math.hypot(errors[first], errors[second]) for first, second in pairs]
+    return LIMITS.margin_deviations * max(noises, default=0.0) / 100
+
+
+def _error(gpu: State) -> float:
+    """The standard error of the mean utilization of a GPU."""
+    count = max(1, int(sum(gpu["counts"])))
+    variance = max(0.0, float(gpu["squares"]) / count - _mean(gpu) ** 2)
+    return math.sqrt(variance / (count / LIMITS.similar_samples))
 
 
 def _label(name: str) -> str:

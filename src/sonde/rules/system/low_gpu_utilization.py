@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sonde.analyze.shares import effective_count, share_bounds
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, format_exact_percent, format_percent
 from sonde.read.window import Samples, Window
@@ -14,6 +15,13 @@ from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Patience, Percent
 from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.early_samples import (
+    count_steps,
+    holds_in_each_quarter,
+    latest_quarter,
+    min_samples,
+    recent_rows,
+)
 from sonde.rules.measures.system_samples import SampleFilter, Values, full_windows, sample_count
 
 _METRIC = "gpu.utilization_percent"
@@ -26,10 +34,10 @@ class Calibration:
     Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
-    windows_in_a_row: int = 2
     idle_percent: float = 1.0  # IdleGPU reports idle GPUs
     low_share: float = 0.1  # of the samples; a single pause is not a fluctuation
     min_dips: int = 4
+    bound_deviations: float = 2.0  # 95% confidence
 
 
 LIMITS = Calibration()
@@ -40,10 +48,13 @@ class LowGPUUtilization(Rule):
 
     Why it matters: You pay for the whole GPU, busy or not.
     How it decides:
-    - Underused: the 95th percentile of utilization over `window` samples is below `threshold_p95`.
+    - Underused: the 95th percentile of utilization is below `threshold_p95`.
     - Fluctuating: it is not, but utilization is below `threshold_p5` for 10% of the samples, in 4
       or more dips. A pause for a checkpoint is one dip.
-    - Either must hold in 2 windows in a row, between the first and the last training step.
+    - One of them must hold in each quarter of the last 2 windows of `window` samples, and at the
+      start of training in each quarter of the samples so far, from 60 samples (30 s) on. Each
+      quarter must contain the end of a training step.
+    - The first 3 steps, and steps that mostly evaluate or save a checkpoint, do not count.
     - Not applied to GPUs that are idle all the time (see IdleGPU).
     - Classic: one window after `patience` is enough, and fluctuating means that the 5th percentile
       is below `threshold_p5`.
@@ -61,44 +72,54 @@ class LowGPUUtilization(Rule):
     calibration = LIMITS
     needs = (Metric(_METRIC),)
     window_steps: ClassVar[int | None] = None
-    window_seconds: ClassVar[float | None] = 120.0
+    window_seconds: ClassVar[float | None] = 15.0
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Collect samples of each GPU and check each complete window."""
-        sample_filter = SampleFilter(self.patience, self.is_classic)
+        """Collect samples of each GPU and check those so far; classic: each complete window."""
+        sample_filter = SampleFilter(self.patience, self.is_classic, is_early=not self.is_classic)
         sample_filter.begin(window, state)
         for samples in window.system(_METRIC):
             name = f"{samples.node}/{samples.device}"
-            counted = sample_filter.take(state, name, samples.times_ns, samples.values)
             gpu = state.of("gpus", name)
-            for rows in full_windows(gpu, counted, self.window):
-                yield self._judge(samples, rows, gpu)
+            if self.is_classic:
+                counted = sample_filter.take(state, name, samples.times_ns, samples.values)
+                for rows in full_windows(gpu, counted, self.window):
+                    kind = self._classic_kind(rows[:, 1])
+                    yield self._finding(samples, rows, kind) if kind else self.recovered(name)
+                continue
+            steps = count_steps(window, state, samples.times_ns)
+            counted = sample_filter.take(state, name, samples.times_ns, samples.values, steps)
+            rows = recent_rows(gpu, counted, self.window)
+            if len(counted[0]) and gpu["count"] >= self._needed:
+                yield from self._judge(samples, rows)
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
-        gpus = list(state.of("gpus").values())
-        has = max((sample_count(gpu, self.window) for gpu in gpus), default=0)
+        has = max((sample_count(gpu, self.window) for gpu in state.of("gpus").values()), default=0)
         if has >= self._needed:
             return ""
         return Shortfall(has, self._needed, DataUnit.SYSTEM_SAMPLES)
 
     @property
     def _needed(self) -> int:
-        return self.window if self.is_classic else self.window * LIMITS.windows_in_a_row
+        if self.is_classic:
+            return self.window
+        return min_samples(self.window, is_explicit="window" in self.explicit_parameters)
 
-    def _judge(self, samples: Samples, rows: Values, gpu: State) -> Finding:
-        kind = self._kind(rows[:, 1])
-        is_again = bool(kind) and kind == gpu.get("kind")
-        gpu["in_a_row"] = gpu.get("in_a_row", 0) + 1 if is_again else int(bool(kind))
-        gpu["kind"] = kind
-        subject = f"{samples.node}/{samples.device}"
-        if not kind or gpu["in_a_row"] < (1 if self.is_classic else LIMITS.windows_in_a_row):
-            return self.recovered(subject)
+    def _judge(self, samples: Samples, rows: Values) -> Iterator[Finding]:
+        kind = self._kind(rows)
+        if kind and holds_in_each_quarter(rows, lambda quarter: bool(self._kind(quarter, 1))):
+            yield self._finding(samples, rows, kind)
+        elif not self._kind(latest_quarter(rows), 1):
+            yield self.recovered(f"{samples.node}/{samples.device}")
+
+    def _finding(self, samples: Samples, rows: Values, kind: str) -> Finding:
         values = rows[:, 1]
         p5, p50, p95 = (float(item) for item in np.percentile(values, (5, 50, 95)))
         first_ns, last_ns = int(rows[0, 0]), int(rows[-1, 0])
         hours = (last_ns - first_ns) / NANOSECONDS / 3600 * (1 - float(values.mean()) / 100)
+        busy_percents = self._busy_bounds(values)
         low_percent = 100 * float(np.mean(values < self.threshold_p5))
         text = (
             f"is underused: 95th percentile of utilization {format_percent(p95)}"
@@ -112,7 +133,7 @@ class LowGPUUtilization(Rule):
             f"{format_duration((last_ns - first_ns) / NANOSECONDS)}).",
             node=samples.node,
             device=samples.device,
-            subject=subject,
+            subject=f"{samples.node}/{samples.device}",
             time_ns=(first_ns, last_ns),
             evidence={
                 "kind": kind,
@@ -121,21 +142,32 @@ class LowGPUUtilization(Rule):
                 "p95": p95,
                 "mean": float(values.mean()),
                 "datapoints": len(values),
+                "busy_percent_bounds": busy_percents,
                 "gpu_hours_lost": hours,
             },
         )
 
-    def _kind(self, values: Values) -> str:
+    def _classic_kind(self, values: Values) -> str:
         p5, p95 = np.percentile(values, (5, 95))
-        if self.is_classic:
-            if p95 < self.threshold_p95:
-                return "underused"
-            return "fluctuating" if p95 > self.threshold_p95 and p5 < self.threshold_p5 else ""
+        if p95 < self.threshold_p95:
+            return "underused"
+        return "fluctuating" if p95 > self.threshold_p95 and p5 < self.threshold_p5 else ""
+
+    def _kind(self, rows: Values, min_dips: int = LIMITS.min_dips) -> str:
+        values = rows[:, 1]
+        p95 = float(np.percentile(values, 95))
         if p95 < LIMITS.idle_percent:
             return ""
         if p95 < self.threshold_p95:
             return "underused"
         is_low = values < self.threshold_p5
         dips = int(np.sum(is_low[1:] & ~is_low[:-1])) + int(is_low[0])
-        is_fluctuating = is_low.mean() >= LIMITS.low_share and dips >= LIMITS.min_dips
+        is_fluctuating = is_low.mean() >= LIMITS.low_share and dips >= min_dips
         return "fluctuating" if is_fluctuating else ""
+
+    def _busy_bounds(self, values: Values) -> tuple[float, float]:
+        """The share of time above `threshold_p95`, in percent, with 95% confidence."""
+        is_busy = (values >= self.threshold_p95).astype(np.float64)
+        count = effective_count(values)
+        low, high = share_bounds(float(is_busy.mean()), count, LIMITS.bound_deviations)
+        return 100 * low, 100 * high
