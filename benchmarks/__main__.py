@@ -7,8 +7,15 @@ from benchmarks.isolation import run_in_new_process
 from benchmarks.report import Row, describe_environment, save, table, write_page
 
 NAMES = (
-    *("startup", "sampler", "writer", "follow", "sealed_size", "reader", "client_series"),
-    *("beside", "hook_overhead", "small_steps", "smdebug_comparison", "trace_decoding", "rules_cost"),
+    *("startup", "beside", "sampler", "writer", "follow", "sealed_size", "reader"),
+    *(
+        "client_series",
+        "hook_overhead",
+        "small_steps",
+        "smdebug_comparison",
+        "trace_decoding",
+        "rules_cost",
+    ),
     *("report_speed", "ui"),
 )
 
