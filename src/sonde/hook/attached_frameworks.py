@@ -17,6 +17,7 @@ class AttachedFrameworks:
         self.adapters: dict[str, Adapter] = {}
         self.versions: dict[str, str] = {}
         self.name = ""  # of the framework that trains
+        self.monitors_stalls = False
         self.tensors: TensorRecorder | None = None  # records what the script saves
         self.wrap_hook: Callable[[Function], Function] = _unchanged  # hides Sonde's operations
         self.find_device: Callable[[], str] = _cpu

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 LANE = "profile"
 _COMPONENT = "profiling windows"
+_TORCH = "torch"  # what all profilers measure, except for that of Python
 _PLAN = "plan"  # the default origin of a window
 _TRAIN = Mode.TRAIN.value
 _NEVER = sys.maxsize
@@ -343,16 +344,20 @@ class Windows:
             requested.is_prepared.set()
 
     def _has_subject(self, requested: RequestedWindow) -> bool:
-        """Whether there is anything to profile: default windows never import a framework."""
-        is_about_python = requested.window.kind is ProfileKind.PYTHON
-        has_framework = bool(self._session.frameworks.adapters)
-        return is_about_python or not requested.is_default or has_framework
+        """Whether there is anything to profile: a window must not import PyTorch for the script."""
+        if requested.window.kind is ProfileKind.PYTHON or self._trains_with_torch:
+            return True
+        return not (requested.is_default or self._session.frameworks.adapters)
+
+    @property
+    def _trains_with_torch(self) -> bool:
+        return _TORCH in self._session.frameworks.adapters
 
     def _profiler(self, requested: RequestedWindow) -> Profiler | None:
         """The profiler of the requested kind, or None if there is none."""
         kind = requested.window.kind.value
         if not self._has_subject(requested):
-            self._refuse(requested, "no supported framework is loaded")
+            self._refuse(requested, "the process does not use PyTorch")
             return None
         if kind not in self._profilers:
             exists = kind in PROFILERS
@@ -380,8 +385,8 @@ class Windows:
         requested.refusal = reason
         session, kind = self._session, requested.window.kind
         is_explicit = not requested.is_default
-        # without a framework, the default windows are not expected
-        is_expected = bool(session.frameworks.adapters) and kind in PROFILERS
+        # without PyTorch, the default windows are not expected
+        is_expected = self._trains_with_torch and kind in PROFILERS
         if reason is not _FAILED and (is_explicit or is_expected):
             session.store.notice(NoticeKind.NOT_COLLECTED, f"{kind.value} profile", reason)
 

@@ -31,6 +31,13 @@ _ACTIVITIES = (
 _frames: Callable[[], dict[int, FrameType]] = vars(sys)["_current_frames"]
 
 
+def monitor_stalls(session: "Session") -> None:
+    """Start a monitor, unless the adapter of another framework has."""
+    if not session.frameworks.monitors_stalls:
+        session.frameworks.monitors_stalls = True
+        StallMonitor(session).start()
+
+
 class StallMonitor:
     """Samples the stack of the training thread while no step ends; runs in the worker thread."""
 
@@ -39,6 +46,7 @@ class StallMonitor:
 
     def start(self) -> None:
         """Check before every flush."""
+        self._restart()
         listeners, guard = self._session.listeners, self._session.guard
         listeners.on_begin(self._restart)
         listeners.before_flush(guard.shield("stall stacks", self._check, None))

@@ -275,6 +275,13 @@ class Steps(CountedSteps):
             self._finish_evaluation(self._open.spans)
             self._open = OpenStep()
 
+    def end_round(self, trainer: int) -> None:
+        """End a step that a framework reports as a whole, unless the script ends its steps."""
+        self._decide(is_eval=True)
+        if not self.is_explicit:
+            self._open.update(trainer, self._now_ns(), is_skipped=False)
+            self._finish()
+
     def close(self) -> None:
         """Finish the current step if it has an end; discard it otherwise."""
         self._decide(is_eval=True)

@@ -22,7 +22,11 @@ _NAMES = {
     "catboost": "CatBoost",
     "sklearn": "scikit-learn",
 }
-_HOOKED = "torch"
+_HOOKED = ("torch", "xgboost")  # with an adapter; the first one that is imported is named
+_STEPS = {
+    "torch": "no optimizer step and no backward pass",
+    "xgboost": "no boosting round in a process that Sonde records",
+}
 _UNRECORDED = "unrecorded"
 _MAX_REASON_BYTES = 4000
 _OFTEN_AUXILIARY = "sklearn"  # often imported only for a metric or a split
@@ -95,7 +99,7 @@ def coverage_from(
     if missing:
         return Seen(label, False, f"{missing}. `sonde status` lists them under `lost`.")
     is_recent = running_ns is not None and running_ns < _FIRST_STEP_SECONDS * NANOSECONDS
-    is_hooked = all(name == _HOOKED for name in names)
+    is_hooked = all(name in _HOOKED for name in names)
     if is_hooked and (not names or is_recent):
         return Seen(label)
     return Seen(label, False, _no_steps_reason(names, frameworks))
@@ -103,15 +107,16 @@ def coverage_from(
 
 def _no_steps_reason(names: Sequence[str], frameworks: Mapping[str, str]) -> str:
     """Why no training step was recorded, and how to record steps."""
-    unhooked = [name for name in names if name != _HOOKED]
+    unhooked = [name for name in names if name not in _HOOKED]
     if unhooked:
         labels = (f"{_NAMES[name]} {_short_version(frameworks[name])}".strip() for name in unhooked)
         return (
             f"This job uses {' and '.join(labels)}, which Sonde cannot instrument. "
             f"{_MANUAL_STEPS_HINT}"
         )
-    label = f"PyTorch {_short_version(frameworks[_HOOKED])}".strip()
-    explanation = f"This job uses {label}, but ran no optimizer step and no backward pass."
+    labels = (f"{_NAMES[name]} {_short_version(frameworks[name])}".strip() for name in names)
+    missing = " and ".join(_STEPS[name] for name in names)
+    explanation = f"This job uses {' and '.join(labels)}, but ran {missing}."
     hint = f"{_MANUAL_STEPS_HINT[0].lower()}{_MANUAL_STEPS_HINT[1:]}"
     return f"{explanation} If it trains a model, {hint}"
 
@@ -126,8 +131,9 @@ def _missing(damaged: Sequence[str], lost: Sequence[str]) -> str:
 
 def _relevant_names(frameworks: Iterable[str], *, is_inside: bool) -> list[str]:
     imported = [name for name in _NAMES if name in set(frameworks)]
-    if is_inside and _HOOKED in imported:
-        return [_HOOKED]
+    hooked = [name for name in _HOOKED if name in imported]
+    if is_inside and hooked:
+        return hooked[:1]
     return [name for name in imported if name != _OFTEN_AUXILIARY] or imported
 
 

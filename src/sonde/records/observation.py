@@ -214,3 +214,35 @@ class ObservationKind(StrEnum):
         "`is_training_data` (the data set also feeds training), `model` (`ema`), `metrics` and "
         "`hits` (correct and incorrect predictions by label, of those inspected)",
     )
+    PREDICTION_QUALITY = (
+        "prediction-quality",
+        "The predictions of a boosted model for one data set, compared with the labels, at "
+        "inspected rounds and after the last one. Subject: the data set. Value: its rows. Detail: "
+        "JSON with `task` (binary, multiclass or regression), `compared` (rows used), "
+        "`is_training_data`, and, by task, `classes` and `confusion`, `true_positive_rates` (at "
+        "evenly spaced false positive rates) and `auc`, or `residual_edges`, `residuals`, "
+        "`label_edges`, `label_counts`, `label_errors` and `r_squared`",
+    )
+    FEATURE_IMPORTANCE = (
+        "feature-importance",
+        "The importance of the features of a boosted model, at inspected rounds and after the last "
+        "one. Subject: `feature_importance/` and the kind, or `average_shap`. Value: the number of "
+        "features. Detail: JSON with `names` and `values` of the most important ones, `used` "
+        "(features above zero) and `total`",
+    )
+    TREES = (
+        "trees",
+        "The trees that a boosting round has added. Recorded at inspected rounds. Value: the depth "
+        "of the deepest one. Detail: JSON with `trees`, `depth`, `leaves` and `rows` (of the "
+        "training data)",
+    )
+    HYPERPARAMETERS = (
+        "hyperparameters",
+        "The parameters of a boosted model, after its first round. Subject: the library. Value: "
+        "the number of the training in this process. Detail: JSON with `values`",
+    )
+    EARLY_STOPPING = (
+        "early-stopping",
+        "The best round of a training with early stopping. Value: its step. Detail: JSON with "
+        "`score`, `rounds` (of this training) and `is_stopped`",
+    )

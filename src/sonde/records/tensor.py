@@ -25,6 +25,11 @@ class TensorKind(StrEnum):
     SIGMOID_INPUT = "sigmoid_input"
     LABEL = "label"
     PREDICTION = "prediction"
+    HYPERPARAMETER = "hyperparameter"  # this and the following: of boosted trees
+    FEATURE_IMPORTANCE = "feature_importance"
+    AVERAGE_SHAP = "average_shap"  # mean contribution of each feature to the predictions
+    FULL_SHAP = "full_shap"  # contribution of each feature to each prediction
+    TREE = "tree"
     SAVED = "saved"  # passed to `sonde.save`
 
 
@@ -79,6 +84,11 @@ BUILT_IN_COLLECTIONS: Mapping[str, frozenset[TensorKind]] = MappingProxyType(
         "sigmoid_input": frozenset((TensorKind.SIGMOID_INPUT,)),
         "labels": frozenset((TensorKind.LABEL,)),
         "predictions": frozenset((TensorKind.PREDICTION,)),
+        "hyperparameters": frozenset((TensorKind.HYPERPARAMETER,)),
+        "feature_importance": frozenset((TensorKind.FEATURE_IMPORTANCE,)),
+        "average_shap": frozenset((TensorKind.AVERAGE_SHAP,)),
+        "full_shap": frozenset((TensorKind.FULL_SHAP,)),
+        "trees": frozenset((TensorKind.TREE,)),
         "all": ALL_KINDS,
         "default": frozenset((TensorKind.LOSS, TensorKind.METRIC)),
     }

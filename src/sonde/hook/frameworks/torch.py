@@ -12,7 +12,7 @@ from sonde.hook.frameworks._adapter import Adapter
 from sonde.hook.inspections import Inspections
 from sonde.hook.resident_memory import ResidentMemory
 from sonde.hook.session import Session
-from sonde.hook.stall_stacks import StallMonitor
+from sonde.hook.stall_stacks import monitor_stalls
 from sonde.hook.torch.checks import CheckContext, check_classes
 from sonde.hook.torch.checks._attached_checks import AttachedChecks
 from sonde.hook.torch.data.loaders import DataLoading
@@ -151,4 +151,4 @@ def _describe_framework(session: Session) -> None:
         may_begin=lambda: get_worker_info() is None,
     )
     session.frameworks.add_versions(torch=str(torch.__version__), python=sys.version.split()[0])
-    StallMonitor(session).start()
+    monitor_stalls(session)

@@ -21,6 +21,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__fil
 _BY_ADAPTERS = (
     "torch",
     "torch.distributed.checkpoint",
+    "xgboost",
     "accelerate",
     "keras.src.backend.torch.trainer",
     "lightning.pytorch",
@@ -32,7 +33,7 @@ _awaited = dict.fromkeys(
         *_BY_ADAPTERS,
         "multiprocessing.process",
         # unsupported frameworks: only their import is recorded
-        *("tensorflow", "jax", "xgboost", "lightgbm", "catboost", "sklearn"),
+        *("tensorflow", "jax", "lightgbm", "catboost", "sklearn"),
     )
 )
 

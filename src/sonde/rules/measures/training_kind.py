@@ -59,6 +59,8 @@ def is_reinforcement_learning(window: Window) -> bool:
     if not tables:
         return False
     table = tables[0]
+    if not table.passes.any():  # boosted trees, which may be evaluated in every round
+        return False
     has_evaluation = table.phases_ns[Phase.EVALUATION.value] > 0
     if float(has_evaluation.mean()) > LIMITS.evaluating_share or _is_irregular(
         np.flatnonzero(has_evaluation)

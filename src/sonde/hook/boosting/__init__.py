@@ -1,0 +1,1 @@
+"""Boosted trees: rounds, losses, evaluations and inspections, for the adapters of all libraries."""
