@@ -14,10 +14,10 @@ def test_unsupported_framework_is_named_where_training_would_be_shown(
     open_page: Open, tmp_path: Path
 ) -> None:
     job = FakeJob(f"{tmp_path}/boosted")
-    job.backend.write(f"{frameworks_folder(job.node, 1)}/xgboost-2.1.0", b"")
+    job.backend.write(f"{frameworks_folder(job.node, 1)}/catboost-1.2.0", b"")
     job.record({"cpu.user_percent": [50.0, 60.0]}).end()
     served = serve(str(tmp_path))
-    notice = "Training not recorded: This job uses XGBoost 2.1, which Sonde cannot instrument."
+    notice = "Training not recorded: This job uses CatBoost 1.2, which Sonde cannot instrument."
 
     overview = open_page(served.page("boosted", "overview"))
     expect(overview.get_by_role("note")).to_contain_text(notice)

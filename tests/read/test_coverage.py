@@ -22,7 +22,6 @@ def test_training_with_recorded_steps_is_covered() -> None:
     [
         ("tensorflow", "TensorFlow"),
         ("jax", "JAX"),
-        ("xgboost", "XGBoost"),
         ("lightgbm", "LightGBM"),
         ("catboost", "CatBoost"),
         ("sklearn", "scikit-learn"),
@@ -48,6 +47,19 @@ def test_pytorch_without_training_steps_is_reported_after_a_while() -> None:
     assert "ran no optimizer step and no backward pass" in coverage.why_not
     assert coverage_from({"torch": "2.13.0"}, {}, running_ns=10 * NANOSECONDS).why_not is None
     assert coverage_from({"torch": "2.13.0"}, {}, running_ns=100 * NANOSECONDS).why_not is not None
+
+
+def test_boosted_trees_are_covered_and_named_even_if_scikit_learn_is_imported() -> None:
+    frameworks = {"xgboost": "3.2.0", "sklearn": "1.9.1"}
+    coverage = coverage_from(frameworks, {"train": 20})
+    assert (coverage.framework, coverage.inside, coverage.why_not) == ("xgboost 3.2", True, None)
+
+
+def test_xgboost_without_rounds_is_reported_after_a_while() -> None:
+    coverage = coverage_from({"xgboost": "3.2.0", "sklearn": "1.9.1"}, {})
+    assert coverage.why_not is not None
+    assert coverage.why_not.startswith("This job uses XGBoost 3.2, but ran no boosting round")
+    assert coverage_from({"xgboost": "3.2.0"}, {}, running_ns=10 * NANOSECONDS).why_not is None
 
 
 def test_a_python_option_that_prevents_the_hook_is_named() -> None:
@@ -125,20 +137,20 @@ def test_a_program_without_a_framework_gets_no_explanation() -> None:
 
 def test_status_names_the_framework_and_explains_missing_steps_first() -> None:
     job = FakeJob()
-    job.backend.write(f"{frameworks_folder(job.node, 1)}/xgboost-2.1.0", b"")
+    job.backend.write(f"{frameworks_folder(job.node, 1)}/catboost-1.2.0", b"")
     summary = job.end().job().summary
-    assert summary["seen"]["framework"] == "xgboost 2.1"
+    assert summary["seen"]["framework"] == "catboost 1.2"
     assert summary["seen"]["inside"] is False
-    assert repr(summary).startswith("Training not recorded: This job uses XGBoost 2.1")
+    assert repr(summary).startswith("Training not recorded: This job uses CatBoost 1.2")
 
 
 def test_the_report_explains_missing_steps_first() -> None:
     job = FakeJob()
-    job.backend.write(f"{frameworks_folder(job.node, 1)}/xgboost-2.1.0", b"")
+    job.backend.write(f"{frameworks_folder(job.node, 1)}/catboost-1.2.0", b"")
     report = report_of(job.end().backend, job.clock, runs_rules=True)
     text = report.html[report.html.index("Verdict</h2>") :]
-    assert text.index("Training not recorded: This job uses XGBoost") < text.index("completed")
-    assert report.document["seen"]["framework"] == "xgboost 2.1"
+    assert text.index("Training not recorded: This job uses CatBoost") < text.index("completed")
+    assert report.document["seen"]["framework"] == "catboost 1.2"
     assert report.document["coverage"]["lacking"] > 0
 
 

@@ -247,9 +247,7 @@ def test_requested_collections_have_full_values() -> None:
 def test_confusion_counts_equal_those_of_the_predictions() -> None:
     training, validation = matrices()
     with recorded_training(XGBoost()) as recorded:
-        model = xgboost.train(
-            BINARY, training, 5, evals=[(validation, "test")], verbose_eval=False
-        )
+        model = xgboost.train(BINARY, training, 5, evals=[(validation, "test")], verbose_eval=False)
 
     latest = {
         row["subject"]: json.loads(row["detail"])
