@@ -195,8 +195,8 @@ def test_a_loop_that_updates_the_booster_itself_is_recorded() -> None:
 
 
 def test_a_callback_that_fails_does_not_disturb_the_next_training() -> None:
-    class Failing(xgboost.callback.TrainingCallback):
-        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:  # noqa: ARG002
+    class Failing(xgboost.callback.TrainingCallback):  # type: ignore[misc]
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             raise ValueError("disk full")
 
     training, _ = matrices()
