@@ -15,7 +15,6 @@ from sonde.actions import ACTIONS
 from sonde.agent.system import COLLECTORS
 from sonde.charts import CHARTS
 from sonde.cli import COMMANDS
-from sonde.client.comparison import JobComparison, JobScalars
 from sonde.client.summary import Summary
 from sonde.hook.torch.checks import check_classes
 from sonde.read.curves import Curve
@@ -24,6 +23,7 @@ from sonde.records.observation import ObservationKind
 from sonde.records.tensor import BUILT_IN_COLLECTIONS
 from sonde.results.clocks import Clocks
 from sonde.results.collectives import Collectives
+from sonde.results.comparison import JobComparison, JobScalars
 from sonde.results.distributions import Distribution
 from sonde.results.events import Events, Stages
 from sonde.results.facts import Lives

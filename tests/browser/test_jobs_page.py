@@ -94,6 +94,9 @@ def test_selected_jobs_are_compared_side_by_side(
     findings = page.locator('[data-chart="compare-findings"] tr', has_text="LossSpike")
     expect(findings.locator("td").nth(0)).to_contain_text("warning 1×")
     expect(findings.locator("td").nth(1)).to_have_text("not run")
+    conclusions = page.locator('[data-chart="compare-conclusions"]')
+    expect(conclusions).to_contain_text(f"{REFERENCE} and {FAILED} diverge at step 0: loss")
+    expect(page.locator('[data-chart="compare-step-times"]')).to_contain_text("forward")
     use = chart_data(page, "compare-utilization")
     cpu = use["parts"][0]["values"][use["labels"].index("Total CPU")]
     assert cpu == pytest.approx(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from sonde.client.comparison import JobComparison
 from sonde.client.reports import report_of
 from sonde.client.summary import Summary
 from sonde.client.waiting import Poller
@@ -21,6 +20,7 @@ from sonde.read.opening import MAX_READ_SECONDS, read_in_time
 from sonde.records.advice import Advice
 from sonde.report.storage import store_report, write_report
 from sonde.results.advice import advice_on
+from sonde.results.comparison import JobComparison
 from sonde.results.findings import Findings, Judgement
 from sonde.results.job import JobResults
 from sonde.results.job_card import job_card

@@ -252,3 +252,45 @@ class StatusDocument(JobStatusDocument):
 
     nodes: list[str]
     workers: int
+
+
+class SettingDifferenceDocument(TypedDict):
+    """A setting that is not the same in all compared runs."""
+
+    section: str
+    name: str
+    values: list[str | None]  # by run
+
+
+class PhaseDifferenceDocument(TypedDict):
+    """The mean time of a phase in a run and in the baseline."""
+
+    job: str
+    phase: str
+    baseline_seconds: float
+    seconds: float
+    change_seconds: float
+    bound_seconds: float | None  # half the width of the 95% interval
+    is_significant: bool
+
+
+class DivergenceDocument(TypedDict):
+    """The first difference of a run from the baseline, in the values that both recorded."""
+
+    job: str
+    is_equal: bool
+    sentence: str
+    step: int | None  # None if the runs are equal
+    name: str | None  # a scalar or tensor
+    statistic: str | None  # of the tensor
+    last_equal_step: int | None
+
+
+class ComparisonDocument(TypedDict):
+    """What differs between runs; the first one is the baseline."""
+
+    jobs: list[str]
+    sentences: list[str]
+    differences: list[SettingDifferenceDocument]
+    step_time: list[PhaseDifferenceDocument]
+    divergences: list[DivergenceDocument]

@@ -7,6 +7,7 @@ import { getJson, type JobDocument, jobPath } from "../api";
 import { cellText } from "../cells";
 import { figureRows, findingRows, mergedLines, stepBars, utilizationBars } from "../comparison";
 import { formatChange, formatCount } from "../format";
+import type { ComparisonDocument } from "../generated/api_types";
 import type { LineChartSpec, Spec, TableSpec } from "../generated/chart_specs";
 import { always, useResource } from "../resource";
 import { linkTo, route } from "../router";
@@ -15,6 +16,7 @@ import { Notice, Waiting } from "../states";
 import { useStepsInAddress } from "../step_window";
 import type { ChartAnswer } from "../views/chart";
 import { SpecView } from "../views/spec";
+import { Conclusions, Settings, StepTimes } from "./compare_details";
 import "./pages.css";
 
 const MAX_JOBS = 8;
@@ -24,6 +26,7 @@ const CHARTS = ["losses", "throughput", "gradient_norms", "learning_rate", "reso
 type Compared = {
   documents: JobDocument[];
   errors: string[]; // of jobs that cannot be read
+  comparison: ComparisonDocument | null; // null if fewer than two jobs can be read
   charts: Record<(typeof CHARTS)[number], { job: string; spec: Spec }[]>;
 };
 
@@ -34,6 +37,15 @@ async function load(names: readonly string[], signal: AbortSignal): Promise<Comp
     signal,
   );
   const readable = values.map((document) => document.job);
+  const [baseline, ...others] = readable;
+  const comparison =
+    baseline && others.length > 0
+      ? await getJson<ComparisonDocument>(
+          jobPath(baseline, "compare"),
+          { others: others.join(",") },
+          signal,
+        )
+      : null;
   const charts = await Promise.all(
     CHARTS.map(async (chart) => {
       const answers = await settled(
@@ -47,7 +59,12 @@ async function load(names: readonly string[], signal: AbortSignal): Promise<Comp
       return [chart, answers.values.filter(({ spec }) => spec)] as const;
     }),
   );
-  return { documents: values, errors, charts: Object.fromEntries(charts) as Compared["charts"] };
+  return {
+    documents: values,
+    errors,
+    comparison,
+    charts: Object.fromEntries(charts) as Compared["charts"],
+  };
 }
 
 /** The results that succeeded, and the errors of the others: one bad job must not hide the rest. */
@@ -111,7 +128,7 @@ export function ComparePage(): JSX.Element {
 }
 
 function ComparisonView({ data }: { data: Compared }): JSX.Element {
-  const { documents, charts, errors } = data;
+  const { documents, charts, errors, comparison } = data;
   const jobs = documents.map((document) => document.job);
   const lines = (chart: keyof Compared["charts"], title: string): LineChartSpec | null =>
     mergedLines(
@@ -144,7 +161,10 @@ function ComparisonView({ data }: { data: Compared }): JSX.Element {
           {error}
         </Notice>
       ))}
+      {comparison && <Conclusions comparison={comparison} />}
       {documents.length > 0 && <Figures documents={documents} />}
+      {comparison && <StepTimes comparison={comparison} />}
+      {comparison && <Settings comparison={comparison} />}
       <div class="chart-grid">
         {specs.map(
           ([name, spec]) =>
