@@ -350,6 +350,44 @@ export interface StatusDocument {
   workers: number;
 }
 
+/** A setting that is not the same in all compared runs. */
+export interface SettingDifferenceDocument {
+  section: string;
+  name: string;
+  values: (string | null)[];
+}
+
+/** The mean time of a phase in a run and in the baseline. */
+export interface PhaseDifferenceDocument {
+  job: string;
+  phase: string;
+  baseline_seconds: number;
+  seconds: number;
+  change_seconds: number;
+  bound_seconds: number | null;
+  is_significant: boolean;
+}
+
+/** The first difference of a run from the baseline, in the values that both recorded. */
+export interface DivergenceDocument {
+  job: string;
+  is_equal: boolean;
+  sentence: string;
+  step: number | null;
+  name: string | null;
+  statistic: string | null;
+  last_equal_step: number | null;
+}
+
+/** What differs between runs; the first one is the baseline. */
+export interface ComparisonDocument {
+  jobs: string[];
+  sentences: string[];
+  differences: SettingDifferenceDocument[];
+  step_time: PhaseDifferenceDocument[];
+  divergences: DivergenceDocument[];
+}
+
 /** A node and its devices. */
 export interface NodeDocument {
   name: string;
