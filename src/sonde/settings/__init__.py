@@ -37,6 +37,7 @@ from sonde.settings.process_environment import (
 from sonde.settings.profile import (
     DEFAULT_WINDOWS,
     OPTION_KEYS,
+    PROFILERS,
     WINDOW_KEYS,
     read_profiles,
     requested_windows,
@@ -54,6 +55,7 @@ __all__ = [
     "KEYS",
     "MAX_INTERVAL_SECONDS",
     "OPTION_KEYS",
+    "PROFILERS",
     "RULES_KEYS",
     "VARIABLES",
     "WINDOW_KEYS",

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sonde.errors import UsageError
@@ -19,24 +19,6 @@ from sonde.settings.checks import (
 
 NO_PROFILES = "none"
 
-# The default windows skip the first steps, which allocate memory and compile.
-_DEFAULTS = {
-    ProfileKind.OPERATORS: Window(ProfileKind.OPERATORS, 5, 1),
-    ProfileKind.DATALOADER: Window(ProfileKind.DATALOADER, 7, 1),
-    ProfileKind.PYTHON: Window(ProfileKind.PYTHON, 9, 3),
-    ProfileKind.DISTRIBUTED: Window(ProfileKind.DISTRIBUTED, 13, 1),
-    ProfileKind.MEMORY: Window(ProfileKind.MEMORY, 15, 1),
-}
-DEFAULT_WINDOWS = tuple(
-    _DEFAULTS[kind] for kind in (ProfileKind.OPERATORS, ProfileKind.DATALOADER, ProfileKind.PYTHON)
-)
-_MEANINGS = {
-    ProfileKind.OPERATORS: "framework operators and device kernels",
-    ProfileKind.DATALOADER: "the data loader and its workers",
-    ProfileKind.PYTHON: "Python functions",
-    ProfileKind.DISTRIBUTED: "communication between workers",
-    ProfileKind.MEMORY: "tensor memory by module",
-}
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 
 
@@ -53,32 +35,69 @@ WINDOW_KEYS = (
     ),
     _key("duration", duration, "", "length in time, instead of `num_steps`", "duration_seconds"),
 )
-_OPTIONS = {
-    ProfileKind.OPERATORS: (
-        _key("shapes", flag, "false", "record input shapes of operators"),
-        _key("memory", flag, "false", "record allocations of operators"),
-        _key("stacks", flag, "false", "record Python call stacks"),
-        _key("keep_trace", flag, "false", "also store the framework's original trace, compressed"),
-    ),
-    ProfileKind.DATALOADER: (),
-    ProfileKind.PYTHON: (
-        _key(
-            *("profiler", one_of(("cprofile", "stacks")), '"stacks"'),
-            "`stacks` samples all threads every millisecond, `cprofile` traces every call",
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilerSettings:
+    """What users see of a profiler, and what they can set."""
+
+    title: str  # what it records
+    default: Window
+    runs_by_default: bool = False
+    options: tuple[Key, ...] = ()
+
+
+# Every kind of profile, with the implementation of the same name in `hook/profilers`. The default
+# windows skip the first steps, which allocate memory and compile.
+PROFILERS = {
+    ProfileKind.OPERATORS: ProfilerSettings(
+        "operators and kernels",
+        Window(ProfileKind.OPERATORS, 5, 1),
+        runs_by_default=True,
+        options=(
+            _key("shapes", flag, "false", "record input shapes of operators"),
+            _key("memory", flag, "false", "record allocations of operators"),
+            _key("stacks", flag, "false", "record Python call stacks"),
+            _key(
+                "keep_trace", flag, "false", "also store the framework's original trace, compressed"
+            ),
         ),
-        _key(
-            *("timer", one_of(("total", "cpu", "off_cpu")), '"total"'),
-            "time that `cprofile` counts: total, on the CPU, or waiting; implies `cprofile`",
+    ),
+    ProfileKind.DATALOADER: ProfilerSettings(
+        "data loading", Window(ProfileKind.DATALOADER, 7, 1), runs_by_default=True
+    ),
+    ProfileKind.PYTHON: ProfilerSettings(
+        "Python functions",
+        Window(ProfileKind.PYTHON, 9, 3),
+        runs_by_default=True,
+        options=(
+            _key(
+                *("profiler", one_of(("cprofile", "stacks")), '"stacks"'),
+                "`stacks` samples all threads every millisecond, `cprofile` traces every call",
+            ),
+            _key(
+                *("timer", one_of(("total", "cpu", "off_cpu")), '"total"'),
+                "time that `cprofile` counts: total, on the CPU, or waiting; implies `cprofile`",
+            ),
         ),
     ),
-    ProfileKind.DISTRIBUTED: (),
-    ProfileKind.MEMORY: (
-        _key("modules", flag, "true", "by module"),
-        _key("snapshot", flag, "false", "also record a snapshot of the allocator"),
+    ProfileKind.DISTRIBUTED: ProfilerSettings(
+        "collectives between workers", Window(ProfileKind.DISTRIBUTED, 13, 1)
+    ),
+    ProfileKind.MEMORY: ProfilerSettings(
+        "tensor memory by module",
+        Window(ProfileKind.MEMORY, 15, 1),
+        options=(
+            _key("modules", flag, "true", "by module"),
+            _key("snapshot", flag, "false", "also record a snapshot of the allocator"),
+        ),
     ),
 }
+DEFAULT_WINDOWS = tuple(
+    profiler.default for profiler in PROFILERS.values() if profiler.runs_by_default
+)
 OPTION_KEYS: tuple[tuple[ProfileKind, Key], ...] = tuple(
-    (kind, key) for kind, keys in _OPTIONS.items() for key in keys
+    (kind, key) for kind, profiler in PROFILERS.items() for key in profiler.options
 )
 
 
@@ -97,12 +116,12 @@ def _windows_of(kind: ProfileKind) -> Check:
 PROFILE_KEYS = tuple(
     Key(
         *("profile", kind.value, kind.value, _windows_of(kind)),
-        f"{{start_step = {default.start_step}, num_steps = {default.num_steps}}}"
-        if default in DEFAULT_WINDOWS
+        f"{{start_step = {profiler.default.start_step}, num_steps = {profiler.default.num_steps}}}"
+        if profiler.runs_by_default
         else "false",
-        f"when to profile {_MEANINGS[kind]}: a table with these keys, a list of tables, or false",
+        f"when to profile {profiler.title}: a table with these keys, a list of tables, or false",
     )
-    for kind, default in _DEFAULTS.items()
+    for kind, profiler in PROFILERS.items()
 )
 
 
@@ -179,8 +198,8 @@ def requested_windows(arguments: Mapping[str, str], where: str = "") -> tuple[Wi
     kinds = [profile_kind(name, where) for name in arguments.get("kinds", "").split(",")]
     options = {name: word for name, word in arguments.items() if name not in _REQUEST_ARGUMENTS}
     for name, word in options.items():
-        if not any(name == key.name for kind in kinds for key in _OPTIONS[kind]):
-            names = sorted({key.name for kind in kinds for key in _OPTIONS[kind]})
+        if not any(name == key.name for kind in kinds for key in PROFILERS[kind].options):
+            names = sorted({key.name for kind in kinds for key in PROFILERS[kind].options})
             raise UsageError(f"{where} unknown option {name}={word}. Available: {', '.join(names)}")
     return tuple(_requested(kind, arguments, options, where) for kind in dict.fromkeys(kinds))
 
@@ -191,7 +210,7 @@ _REQUEST_ARGUMENTS = ("kinds", "steps", "seconds", "by", "workers", "nodes")
 def _requested(
     kind: ProfileKind, arguments: Mapping[str, str], options: Mapping[str, str], where: str
 ) -> Window:
-    names = {key.name for key in _OPTIONS[kind]}
+    names = {key.name for key in PROFILERS[kind].options}
     table = {name: _from_word(word) for name, word in options.items() if name in names}
     if "steps" in arguments:
         table["num_steps"] = _from_word(arguments["steps"])
@@ -204,14 +223,16 @@ def _requested(
 def _from_table(kind: ProfileKind, table: object, where: str) -> Window:
     if not isinstance(table, Mapping):
         raise UsageError(f"{where} = {table!r} must be a table, like {{start_step = 5}}, or false.")
-    values = read_table((*WINDOW_KEYS, *_OPTIONS[kind]), table, where)
+    values = read_table((*WINDOW_KEYS, *PROFILERS[kind].options), table, where)
     if {"start_step", "start_seconds"} <= values.keys():
         raise UsageError(f"{where} start_step and start_time are mutually exclusive: remove one.")
     if {"num_steps", "duration_seconds"} <= values.keys():
         raise UsageError(f"{where} num_steps and duration are mutually exclusive: remove one.")
-    default = _DEFAULTS[kind]
+    default = PROFILERS[kind].default
     start_step = None if "start_seconds" in values else values.get("start_step", default.start_step)
-    options = {key.name: _word(values[key.name]) for key in _OPTIONS[kind] if key.name in values}
+    options = {
+        key.name: _word(values[key.name]) for key in PROFILERS[kind].options if key.name in values
+    }
     if "timer" in options:
         options = {"profiler": "cprofile", **options}
     return Window(

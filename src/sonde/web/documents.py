@@ -44,6 +44,14 @@ class ControlsDocument(TypedDict):
     delete: bool
 
 
+class ProfilerDocument(TypedDict):
+    """A kind of profile that the dashboard can request."""
+
+    kind: str
+    title: str
+    runs_by_default: bool
+
+
 class JobDocument(JobStatusDocument):
     """The document of `sonde status --json`, with additions for the dashboard."""
 
@@ -59,6 +67,7 @@ class JobDocument(JobStatusDocument):
     workers: list[WorkerDocument]
     has: dict[str, bool]
     controls: ControlsDocument
+    profilers: list[ProfilerDocument]
     coverage: dict[str, Any]
 
 

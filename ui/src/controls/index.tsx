@@ -22,7 +22,7 @@ export function HeaderControls(): JSX.Element | null {
             isMonitoring={document.is_monitoring}
             isRunning={controls.set}
           />
-          <ProfileButton job={name} isRunning={controls.profile} />
+          <ProfileButton job={name} isRunning={controls.profile} profilers={document.profilers} />
         </>
       )}
       <a class="button" href={jobPath(name, "report")} download data-control="report">

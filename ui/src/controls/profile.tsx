@@ -1,25 +1,19 @@
 // The "Profile now" dialog: duration and kinds of profiles.
 
 import { useState } from "preact/hooks";
+import type { ProfilerDocument } from "../generated/api_types";
 import { toggled } from "../views/legend";
 import { Dialog } from "./dialog";
 import { showNotice } from "./notice";
 import { errorMessage, isComplete, replyMessage, request } from "./request";
 
-/** The kinds of profiles, as `sonde profile --kinds` names them. */
-export const KINDS: readonly [string, string][] = [
-  ["operators", "operators and kernels"],
-  ["python", "Python functions"],
-  ["dataloader", "data loading"],
-  ["memory", "tensor memory"],
-  ["distributed", "collectives between workers"],
-];
-const DEFAULT_KINDS = ["operators", "dataloader", "python"];
 const LIMITS: Record<Unit, number> = { steps: 1000, seconds: 600 };
 
 type Unit = "steps" | "seconds";
 
-export function ProfileButton({ job, isRunning }: { job: string; isRunning: boolean }) {
+type Target = { job: string; profilers: readonly ProfilerDocument[] };
+
+export function ProfileButton({ isRunning, ...target }: Target & { isRunning: boolean }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -31,15 +25,17 @@ export function ProfileButton({ job, isRunning }: { job: string; isRunning: bool
       >
         Profile now
       </button>
-      {isOpen && <ProfileDialog job={job} onClose={() => setOpen(false)} />}
+      {isOpen && <ProfileDialog {...target} onClose={() => setOpen(false)} />}
     </>
   );
 }
 
-function ProfileDialog({ job, onClose }: { job: string; onClose: () => void }) {
+function ProfileDialog({ job, profilers, onClose }: Target & { onClose: () => void }) {
   const [unit, setUnit] = useState<Unit>("steps");
   const [amount, setAmount] = useState("3");
-  const [kinds, setKinds] = useState<ReadonlySet<string>>(new Set(DEFAULT_KINDS));
+  const [kinds, setKinds] = useState<ReadonlySet<string>>(
+    () => new Set(profilers.filter((each) => each.runs_by_default).map((each) => each.kind)),
+  );
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState("");
   const profile = async (): Promise<void> => {
@@ -47,7 +43,7 @@ function ProfileDialog({ job, onClose }: { job: string; onClose: () => void }) {
     setBusy(true);
     setError("");
     try {
-      const chosen = KINDS.map(([kind]) => kind).filter((kind) => kinds.has(kind));
+      const chosen = profilers.map((each) => each.kind).filter((kind) => kinds.has(kind));
       const answer = await request(job, "profile", { [unit]: Number(amount), kinds: chosen });
       showNotice(replyMessage(answer), !isComplete(answer));
       onClose();
@@ -87,14 +83,14 @@ function ProfileDialog({ job, onClose }: { job: string; onClose: () => void }) {
       </div>
       <fieldset>
         <legend>Profile</legend>
-        {KINDS.map(([kind, label]) => (
+        {profilers.map(({ kind, title }) => (
           <label key={kind} class="check">
             <input
               type="checkbox"
               checked={kinds.has(kind)}
               onChange={() => setKinds(toggled(kinds, kind))}
             />{" "}
-            {label}
+            {title}
           </label>
         ))}
       </fieldset>

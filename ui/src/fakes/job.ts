@@ -46,6 +46,7 @@ export function jobDocument(overrides: Partial<JobDocument> = {}): JobDocument {
     is_monitoring: true,
     has: {},
     controls: { stop: false, set: false, profile: false, delete: true },
+    profilers: [],
     ...overrides,
   };
 }

@@ -14,9 +14,10 @@ from sonde.records.job import JobState
 from sonde.results.coverage import unrecorded_line
 from sonde.results.rule_coverage import coverage_in
 from sonde.results.verdict import verdict
+from sonde.settings import PROFILERS
 from sonde.store import layout
 from sonde.web.answers._answers import Endpoint, EndpointGroup
-from sonde.web.documents import NodeDocument, WorkerDocument
+from sonde.web.documents import NodeDocument, ProfilerDocument, WorkerDocument
 from sonde.web.live_updates import findings_document, sampling_document
 from sonde.web.query_params import Query
 from sonde.web.replies import Reply, json_reply
@@ -59,8 +60,18 @@ def _job(query: Query) -> Reply:
                 "profile": is_running and bool(facts.lives),
                 "delete": not is_running and facts.info is not None,
             },
+            "profilers": _profilers(),
         }
     )
+
+
+def _profilers() -> list[ProfilerDocument]:
+    return [
+        ProfilerDocument(
+            kind=kind.value, title=profiler.title, runs_by_default=profiler.runs_by_default
+        )
+        for kind, profiler in PROFILERS.items()
+    ]
 
 
 def _status(job: SharedJob, facts: JobFacts) -> dict[str, Any]:
