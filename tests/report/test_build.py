@@ -37,7 +37,7 @@ from tests.fakes.reported import Reported, reported_job
 
 SECTIONS = (
     *("Verdict", "Training job summary", "System usage statistics", "Framework metrics summary"),
-    *("Rules summary", "Step durations analysis", "GPU utilization analysis"),
+    *("Rules summary", "Step duration analysis", "GPU utilization analysis"),
     *("Batch size, CPU, I/O and GPU memory", "Tensors", "Environment and method"),
 )
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -206,7 +206,7 @@ def test_section_without_findings_is_collapsed_to_a_line() -> None:
     report = report_of(made.jobs[0].backend, made.jobs[0].clock)
     folded = re.findall(r'<details class="fold"><summary><h[23]>([^<]+)', report.html)
     assert "CPU bottlenecks" in folded
-    assert "Step durations analysis" not in folded
+    assert "Step duration analysis" not in folded
     assert "1 finding: 1 warning." in Page(report.html).text
     assert "Rules summary" in Page(report.html).headings
 
@@ -253,7 +253,7 @@ def test_report_of_an_empty_job_has_no_empty_sections() -> None:
     page = Page(report_of(job.backend, job.clock).html)
     assert "GPU utilization analysis" not in page.headings
     assert "GPU" not in page.text
-    assert "Dataloading analysis" not in page.headings
+    assert "Data loading analysis" not in page.headings
 
 
 def test_report_is_stored_in_the_job_folder(made: Reported, report: Report) -> None:

@@ -27,7 +27,7 @@ def test_charts_of_a_section_are_in_their_declared_order() -> None:
 
 
 def test_section_is_collapsed_unless_a_rule_of_its_charts_fired() -> None:
-    section = Section("steps", "Step durations analysis")
+    section = Section("steps", "Step duration analysis")
     specs = {"step_outliers": Text(title="Step outliers", paragraphs=())}
     assert fill(section, specs, []).is_collapsed
     assert not fill(section, specs, ["Straggler"]).is_collapsed

@@ -17,7 +17,7 @@ _TONES = {
 class DeviceTime(Chart):
     """Share of profiled time that each device spent on operators."""
 
-    title = "The ratio between the time spent on CPU/GPU operators"
+    title = "Time on CPU and GPU operators"
     section = "framework"
     order = 3
     takes_worker = True

@@ -24,7 +24,7 @@ _COLUMNS = (
 
 
 class Loaders(Chart):
-    """Loader processes and CPU cores, pinned memory, and time steps waited for data."""
+    """Loader processes and CPU cores, pinned memory, and how long steps wait for data."""
 
     title = "Data loaders"
     overview = OverviewPlace(OverviewSection.OPERATIONS, order=9, size=ChartSize.WIDE)

@@ -6,7 +6,7 @@ from sonde.results.job import JobResults
 
 
 class LoadingAdvice(Chart):
-    """Advice on data loading, in sentences."""
+    """Advice on data loading."""
 
     title = "Data loading advice"
     section = "loading"

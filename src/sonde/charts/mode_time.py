@@ -14,7 +14,7 @@ _TONES = {Mode.TRAIN.value: "training_loop", Mode.EVAL.value: "eval", OUTSIDE_ST
 class ModeTime(Chart):
     """Share of the training loop spent in training and evaluation steps and outside of steps."""
 
-    title = "The ratio between the time spent on the TRAIN/EVAL phase and others"
+    title = "Time in training, evaluation and other code"
     section = "framework"
     order = 1
 

@@ -242,7 +242,7 @@ def _summary(
         uri = registration.backend.uri
         lines.append(f"Not all data has reached {uri}. The rest is in {outcome.unsent}")
         lines.append(
-            f"It is sent when the store responds. To send it now: sonde send {outcome.unsent}"
+            f"Sonde sends it when the store responds. To send it now: sonde send {outcome.unsent}"
         )
     elif not outcome.is_exit_recorded:
         lines.append("The store did not respond: the exit of the job is not recorded")

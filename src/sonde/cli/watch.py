@@ -21,7 +21,7 @@ class Watch(Command):
     """Show a live view of a job in the terminal.
 
     Press q or Ctrl-C to quit; the job continues. In a pipe, one frame is printed. With several
-    nodes, each is a line, those with problems first.
+    nodes, shows one line per node, nodes with problems first.
     """
 
     example = "sonde watch resnet"

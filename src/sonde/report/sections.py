@@ -23,13 +23,13 @@ SECTIONS = (
     Section("system", "System usage statistics"),
     Section("framework", "Framework metrics summary"),
     Section("rules", "Rules summary"),
-    Section("steps", "Step durations analysis"),
+    Section("steps", "Step duration analysis"),
     Section(
         "gpus",
         "GPU utilization analysis",
         (Section("gpu", "Usage per GPU"), Section("balance", "Workload balancing")),
     ),
-    Section("loading", "Dataloading analysis"),
+    Section("loading", "Data loading analysis"),
     Section(
         "limits",
         "Batch size, CPU, I/O and GPU memory",

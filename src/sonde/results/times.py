@@ -22,7 +22,7 @@ def instant_of(moment: Moment, start_ns: int) -> int | None:
             return from_iso(moment)
         except ValueError as error:
             raise UsageError(
-                f"Invalid time {moment!r}. Use a text such as 2026-08-01T12:30:00Z, a datetime, "
+                f"Invalid time {moment!r}. Use a string such as 2026-08-01T12:30:00Z, a datetime, "
                 "or seconds since the start of the job."
             ) from error
     if isinstance(moment, datetime):

@@ -169,7 +169,7 @@ def _integer(value: Any) -> int:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r:.80} is not a text")
+        raise TypeError(f"{value!r:.80} is not a string")
     return value
 
 

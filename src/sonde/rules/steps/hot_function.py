@@ -51,7 +51,7 @@ class HotFunction(Rule):
     - In a Python profile (steps 9 to 11 by default, up to step 38 if they are short), one function
       of the script, with what it calls outside the framework, takes more than `threshold` percent
       of the steps and 2 ms per step.
-    - Needs 10 profile samples; one standard error is allowed for.
+    - Needs 10 profile samples, and allows for one standard error.
     - A warning from 50% and 5 ms per step; otherwise `info`. If cores are contended, only the share
       in which the job had a core counts.
     - Model layers, functions that call the model, its backward pass or its optimizer do not count.

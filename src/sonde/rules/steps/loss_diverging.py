@@ -63,11 +63,12 @@ LIMITS = Calibration()
 
 
 class LossDiverging(Rule):
-    """The loss leaves its range permanently, upward or downward without bound.
+    """The loss rises permanently above its initial value, or falls without bound.
 
     Why it matters: The model gets worse with every step, and its values soon overflow.
     How it decides:
-    - Explodes: all losses of 50 steps exceed `times` the initial loss, or become NaN after that.
+    - Explodes: all losses of 50 steps are above `times` times the initial loss, or become NaN
+      after that.
     - Lost: after a fall of 30%, the loss stays above 1.5 times its initial value for 200 steps.
       Rises: without any such fall, it rises for 350 steps to 3 times its initial value.
     - Unbounded below: the loss falls without slowing down to -100 times its initial scale (-10

@@ -49,7 +49,7 @@ class LowGPUUtilization(Rule):
     Why it matters: You pay for the whole GPU, busy or not.
     How it decides:
     - Underused: the 95th percentile of utilization is below `threshold_p95`.
-    - Fluctuating: it is not, but utilization is below `threshold_p5` for 10% of the samples, in 4
+    - Fluctuating: otherwise, if utilization is below `threshold_p5` for 10% of the samples, in 4
       or more dips. A pause for a checkpoint is one dip.
     - One of them must hold in each quarter of the last 2 windows of `window` samples, and at the
       start of training in each quarter of the samples so far, from 60 samples (30 s) on. Each

@@ -60,11 +60,11 @@ class ClassImbalance(Rule):
     Why it matters: A model can ignore a rare class and still look good on average.
     How it decides:
     - Imbalance: among at least `samples` labels, the largest class is more than
-      `threshold_imbalance` times the smallest (2 standard errors allowed), in 3 counts of 100 steps
-      in a row or at the end of the job.
-    - Misprediction: more than `threshold_misprediction` of a class's predictions are wrong (2
-      standard errors allowed) over 100 steps, once half of all predictions are right and accuracy
-      no longer rises.
+      `threshold_imbalance` times the smallest, allowing for 2 standard errors, in 3 counts of 100
+      steps in a row or at the end of the job.
+    - Misprediction: more than `threshold_misprediction` of a class's predictions are wrong,
+      allowing for 2 standard errors, over 100 steps, once half of all predictions are right and
+      accuracy no longer rises.
     - An imbalance is `info` if more than half of each rare class is predicted correctly.
     - Not applied to labels of parts of a sample (tokens, pixels) or in class order. Misprediction
       is not applied to jobs with several losses. Counting restarts with a new optimizer or loss

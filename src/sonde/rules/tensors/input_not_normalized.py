@@ -37,9 +37,9 @@ LIMITS = Calibration()
 class InputNotNormalized(Rule):
     """Inputs are far from zero mean and unit scale.
 
-    Why it matters: Initialization and learning rates assume inputs around 1. Pixels from 0 to 255
-    or features in raw units make the first activations and gradients a hundred times too large, and
-    one feature can dominate all others.
+    Why it matters: Initialization and learning rates assume inputs of unit scale. Pixels from 0 to
+    255 or features in raw units make the first activations and gradients a hundred times too large,
+    and one feature can dominate all others.
     How it decides:
     - In the first 60 steps, the root mean square of a floating-point input is above `largest` or
       below `smallest`, over 2 inspections. Pixels from 0 to 1 pass.

@@ -39,7 +39,7 @@ LIMITS = Calibration()
 class NLPSequenceRatio(Rule):
     """One token takes up too much of the input sequences.
 
-    Why it matters: Padding is computed and thrown away, and unknown words teach nothing.
+    Why it matters: Computing on padding is wasted, and the model learns nothing from unknown words.
     How it decides:
     - The share of one of `token_values` among the tokens that enter an embedding exceeds its
       threshold in `token_thresholds_percent`.
