@@ -301,7 +301,7 @@ def write_findings(backend: Backend, findings: Iterable[Finding]) -> None:
             recommendation=episode.finding.advice,
             datapoints=100,
             triggered=episode.triggered,
-            told=(episode.id,),
+            episode_ids=(episode.id,),
         )
         for episode in episodes
     )

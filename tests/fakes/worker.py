@@ -141,7 +141,7 @@ class FakeWorker:
     ) -> "FakeWorker":
         """Add a tensor to the index, unless it is there already."""
         shape, dtype = facts.get("shape", (2, 3)), facts.get("dtype", "float32")
-        info = TensorInfo(name, collections, dtype, shape, is_shard, facts.get("said", ""))
+        info = TensorInfo(name, collections, dtype, shape, is_shard, facts.get("note", ""))
         self._tensors.setdefault(name, info)
         return self.document("tensors", TensorIndex(tuple(self._tensors.values())))
 

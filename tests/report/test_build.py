@@ -95,7 +95,7 @@ def judged(backend: Backend, made: Reported, *, message: str = "Steps wait for d
             {"threshold": 3},
             triggered=3,
             datapoints=400,
-            told=("e1",),
+            episode_ids=("e1",),
         ),
         Evaluation(
             "CPUBottleneck", Setting.CALIBRATED, RuleStatus.NO_ISSUES_FOUND, {}, datapoints=240

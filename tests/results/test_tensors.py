@@ -76,7 +76,7 @@ def test_a_reduction_reads_only_the_columns_it_needs(reduction: str) -> None:
 def test_tensors_are_selected_by_pattern_and_collection() -> None:
     job = FakeJob()
     worker = job.worker().add_tensor("fc1.weight", "weights").add_tensor("fc1.bias", "biases")
-    worker.add_tensor("gradient/fc1.weight", "gradients", said="before clipping")
+    worker.add_tensor("gradient/fc1.weight", "gradients", note="before clipping")
     opened = job.job()
     assert list(opened.tensors("fc1.*")) == ["fc1.bias", "fc1.weight"]
     assert opened.tensors(collection="gradients").names == ("gradient/fc1.weight",)

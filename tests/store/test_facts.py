@@ -21,8 +21,9 @@ from sonde.records.job import (
     Surroundings,
 )
 from sonde.records.metric import MetricInfo, Series
+from sonde.records.renamed import renamed
 from sonde.records.request import Reply, Request, RequestKind
-from sonde.store.facts import decode_facts, encode_facts
+from sonde.store.facts import build_record, decode_facts, encode_facts
 from sonde.store.manifest import Extent, Manifest, RollupBlock, SealedFile, SourceSegment
 from tests.fakes.damage import all_flips
 
@@ -147,3 +148,21 @@ def test_nested_records_are_validated() -> None:
     outer = Outer((EXIT, replace(EXIT, code=1)))
 
     assert json.loads(encode_facts(outer))["exits"][1]["code"] == 1
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """A record with fields that had other names."""
+
+    rule: str
+    configuration: str = renamed("asked")
+    attempt: int = renamed("leg", default=0)
+
+
+def test_a_renamed_field_is_read_under_its_earlier_name() -> None:
+    body = {"rule": "LossSpike", "asked": "{}", "leg": 2}
+    assert build_record(Renamed, body) == Renamed("LossSpike", "{}", 2)
+
+
+def test_a_renamed_field_is_read_under_its_name_and_keeps_its_default() -> None:
+    assert build_record(Renamed, {"rule": "A", "configuration": "{}"}) == Renamed("A", "{}", 0)

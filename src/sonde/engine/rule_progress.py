@@ -38,7 +38,7 @@ class RuleRun:
         self._guard = Guard(self._failed)
         no_findings: list[Finding] = []
         self._check = self._guard.shield(rule.name(), self._checked, no_findings)
-        self._attempt, self._index = progress.leg, progress.index
+        self._attempt, self._index = progress.attempt, progress.index
         self._resume_ns = progress.resume_ns
         self._state = _restored(json.loads(progress.state))
         self._datapoints, self._triggered = progress.datapoints, progress.triggered
@@ -119,8 +119,8 @@ class RuleRun:
         state = self._guard.call(component, lambda: as_json(self._state), "{}")
         return RuleProgress(
             rule=self.rule.name(),
-            asked=configuration_of(self.rule),
-            leg=self._attempt,
+            configuration=configuration_of(self.rule),
+            attempt=self._attempt,
             index=self._index,
             resume_ns=self._resume_ns,
             state=state,

@@ -291,7 +291,7 @@ class Recorder:
 def _without_episodes(evaluation: Evaluation) -> Evaluation:
     """The evaluation with only the IDs of its episodes, which are stored as rows."""
     return replace(
-        evaluation, episodes=(), told=tuple(episode.id for episode in evaluation.episodes)
+        evaluation, episodes=(), episode_ids=tuple(episode.id for episode in evaluation.episodes)
     )
 
 

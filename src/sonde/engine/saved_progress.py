@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from sonde.errors import DamagedError, KeyMissingError
 from sonde.records.finding import Episode
+from sonde.records.renamed import renamed
 from sonde.store.backends import Backend
 from sonde.store.facts import decode_facts, encode_facts
 from sonde.store.layout import rules_key
@@ -17,8 +18,9 @@ class RuleProgress:
     """The progress of one rule in a job."""
 
     rule: str
-    asked: str  # setting and parameters: if they change, the rule starts over
-    leg: int = 0
+    # setting and parameters: if they change, the rule starts over
+    configuration: str = renamed("asked")
+    attempt: int = renamed("leg", default=0)
     index: int = 0  # of the next window
     resume_ns: int | None = None  # earlier data is not needed anymore
     state: str = "{}"  # JSON; may be large, decoded only by its rule
@@ -40,7 +42,7 @@ class Progress:
     def of(self, rule: str, configuration: str) -> RuleProgress:
         """The progress of a rule; empty if its setting or parameters have changed."""
         for progress in self.rules:
-            if (progress.rule, progress.asked) == (rule, configuration):
+            if (progress.rule, progress.configuration) == (rule, configuration):
                 return progress
         return RuleProgress(rule, configuration)
 

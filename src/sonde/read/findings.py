@@ -48,8 +48,10 @@ def read_evaluations(
         [
             replace(
                 evaluation,
-                episodes=tuple(episode for episode in episodes if episode.id in evaluation.told),
-                told=(),
+                episodes=tuple(
+                    episode for episode in episodes if episode.id in evaluation.episode_ids
+                ),
+                episode_ids=(),
             )
             for evaluation in recorded.rules
         ]
@@ -62,9 +64,9 @@ def _report_missing(
     """Report findings that rules recorded and that are missing."""
     recorded = {episode.id for episode in episodes}
     for evaluation in evaluations.rules:
-        missing = [episode for episode in evaluation.told if episode not in recorded]
+        missing = [episode for episode in evaluation.episode_ids if episode not in recorded]
         if missing:
-            total = pluralize(len(evaluation.told), "finding")
+            total = pluralize(len(evaluation.episode_ids), "finding")
             text = f"{evaluation.rule}: {len(missing)} of {total} missing"
             backend.ledger.report(FINDINGS_FOLDER, text, reason=MISSING)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from sonde.records.advice import Advice, Improvement
+from sonde.records.renamed import renamed
 from sonde.records.seen import Seen
 from sonde.records.shortfall import Shortfall
 
@@ -112,7 +113,7 @@ class Evaluation:
     episodes: tuple[Episode, ...] = ()
     summary: Evidence = field(default_factory=dict)  # what it measured, with or without findings
     explains: tuple[str, ...] = ()  # rules whose findings this rule's findings cause
-    told: tuple[str, ...] = ()  # ids of its episodes; only in the store
+    episode_ids: tuple[str, ...] = renamed("told", default=())  # only in the store
     missing: tuple[str, ...] = ()  # kinds of data it needs and the job lacks, such as `Losses`
     shortfall: Shortfall | None = None  # how much data it lacks, if countable
 

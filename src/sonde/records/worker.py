@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from sonde.records.job import ExitReason
 from sonde.records.profile import RunningWindow
+from sonde.records.renamed import renamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class TensorInfo:
     dtype: str
     shape: tuple[int, ...]
     is_shard: bool = False  # each worker holds a shard; statistics are summed over workers
-    said: str = ""  # a remark for readers, such as "before clipping"
+    note: str = renamed("said", default="")  # for readers, such as "before clipping"
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ class Tensors(Frame):
                 "dtype": from_texts([info.dtype for info in infos]),
                 "shape": from_texts([_shape(info) for info in infos]),
                 "workers": from_numpy(workers),
-                "said": from_texts([info.said for info in infos]),
+                "note": from_texts([info.note for info in infos]),
             }
         )
 
@@ -119,7 +119,7 @@ class Tensors(Frame):
         titles = ("name", "collections", "dtype", "shape", "note")
         infos = [_first(by_rank) for by_rank in self.holders.values()]
         rows = [
-            (info.name, ", ".join(info.collections), info.dtype, _shape(info), info.said)
+            (info.name, ", ".join(info.collections), info.dtype, _shape(info), info.note)
             for info in infos
         ]
         return aligned([titles, *rows], left_columns=5)
@@ -317,7 +317,7 @@ class Tensor(Frame):
 
     def __repr__(self) -> str:
         info = self.info
-        note = f", {info.said}" if info.said else ""
+        note = f", {info.note}" if info.note else ""
         shards = f", sharded over {len(self.workers)} workers" if self.is_shard else ""
         return f"<Tensor {self.name}: {info.dtype} {_shape(info)}{shards}{note}>"
 

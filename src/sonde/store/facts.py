@@ -14,6 +14,7 @@ from functools import cache, partial
 from typing import Any, TypeVar, cast
 
 from sonde.errors import DamagedError
+from sonde.records.renamed import EARLIER_NAME
 from sonde.store.format import FORMAT_VERSION, refuse_newer_format
 
 Record = TypeVar("Record")
@@ -134,10 +135,17 @@ def _fitting(kinds: list[Any], value: Any) -> Any:
 def _record_builder(kind: type) -> Builder:
     hints = typing.get_type_hints(kind)
     fields = [(name, _builder(hint)) for name, hint in hints.items()]
+    earlier_names = {
+        field.metadata[EARLIER_NAME]: field.name
+        for field in dataclasses.fields(kind)
+        if EARLIER_NAME in field.metadata
+    }
 
     def build(value: Any) -> Any:
         if not isinstance(value, dict):
             raise TypeError(f"{value!r:.80} is not a {kind.__name__}")
+        if earlier_names:
+            value = {earlier_names.get(name, name): item for name, item in value.items()}
         return kind(**{name: build(value[name]) for name, build in fields if name in value})
 
     return build

@@ -10,7 +10,7 @@ const tensor = (name: string, collection: string): TensorInfo => ({
   shape: [2],
   workers: 1,
   is_shard: false,
-  said: "",
+  note: "",
 });
 const names: TensorNames = {
   collections: [

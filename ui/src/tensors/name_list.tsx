@@ -137,7 +137,7 @@ function Options({ tensors }: { tensors: readonly TensorInfo[] }): JSX.Element {
               aria-setsize={tensors.length}
               aria-posinset={index + 1}
               style={{ transform: `translateY(${index * ROW}px)` }}
-              title={`${tensor.name} · ${tensor.dtype} ${tensor.shape.join("×") || "scalar"}${tensor.said ? ` · ${tensor.said}` : ""}`}
+              title={`${tensor.name} · ${tensor.dtype} ${tensor.shape.join("×") || "scalar"}${tensor.note ? ` · ${tensor.note}` : ""}`}
               onClick={(event) => {
                 setActive(index);
                 chooseTensor(tensor.name, event.ctrlKey || event.metaKey || event.shiftKey);

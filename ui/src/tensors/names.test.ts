@@ -11,7 +11,7 @@ const info = (name: string, ...collections: string[]): TensorInfo => ({
   shape: [2],
   workers: 1,
   is_shard: false,
-  said: "",
+  note: "",
 });
 
 test("tensors are found by a substring, in one collection or in all", () => {

@@ -11,7 +11,7 @@ export type TensorInfo = {
   shape: number[];
   workers: number;
   is_shard: boolean;
-  said: string;
+  note: string;
 };
 export type TensorNames = {
   collections: { name: string; count: number }[];

@@ -48,7 +48,7 @@ export function ValueCard({ info }: { info: TensorInfo }): JSX.Element {
         <h2 id="value-title">Values</h2>
         <span class="sub tensor-of">
           {info.name} · {info.dtype} {info.shape.join("×") || "scalar"}
-          {info.said ? ` · ${info.said}` : ""}
+          {info.note ? ` · ${info.note}` : ""}
         </span>
         <span class="end">
           {info.is_shard && (

@@ -39,9 +39,9 @@ def count_steps(window: Window, state: State, times_ns: Instants) -> Values:
     The result is a column for `SampleFilter.take`.
     """
     counter = state.of("ended_steps")
-    if counter.get("leg") != window.attempt.number:
+    if counter.get("attempt") != window.attempt.number:
         counter.clear()
-        counter.update(leg=window.attempt.number, before=0, count=0)
+        counter.update(attempt=window.attempt.number, before=0, count=0)
     if counter.get("window_ns") != window.start_ns:  # several subjects share a window
         counter["window_ns"], counter["before"] = window.start_ns, counter["count"]
     tables = window.steps()[:1]

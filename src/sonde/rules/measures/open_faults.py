@@ -31,7 +31,7 @@ def is_repeat_due(window: Window) -> bool:
 
 def begin_attempt(rule: Rule, window: Window, state: State) -> Iterator[Finding]:
     """Clear the state and resolve all open episodes if the workers have restarted."""
-    if state.get("leg") != window.attempt.number:
+    if state.get("attempt") != window.attempt.number:
         open_subjects = list(state.get("told", []))
         training_kind.begin_attempt(window, state)
         yield from (rule.recovered(subject) for subject in open_subjects)

@@ -53,11 +53,11 @@ class SampleFilter:
     def begin(self, window: Window, state: State) -> None:
         """Update the time range of training; a new attempt starts a new range."""
         training = state.of("training")
-        if training.get("leg") != window.attempt.number:
+        if training.get("attempt") != window.attempt.number:
             # pending samples are from after the last step of the previous attempt
             state.of("pending").clear()
             training.clear()
-            training["leg"] = window.attempt.number
+            training["attempt"] = window.attempt.number
         for table in window.steps():
             first_step = training.setdefault("first_step", int(table.steps.min()))
             warm_up = LIMITS.warm_up_steps if self.is_early else 0

@@ -43,9 +43,9 @@ LIMITS = Calibration()
 
 def begin_attempt(window: Window, state: State) -> None:
     """Clear the state if the workers have restarted: repeated steps may give other values."""
-    if state.get("leg") != window.attempt.number:
+    if state.get("attempt") != window.attempt.number:
         state.clear()
-        state["leg"] = window.attempt.number
+        state["attempt"] = window.attempt.number
 
 
 def is_reinforcement_learning(window: Window) -> bool:

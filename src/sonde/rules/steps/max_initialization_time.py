@@ -40,16 +40,16 @@ class MaxInitializationTime(Rule):
         """Check the time until the first step of each attempt."""
         subject = f"start {window.attempt.number + 1}"
         tables = window.steps()
-        if state.get("leg") == window.attempt.number:
+        if state.get("attempt") == window.attempt.number:
             return  # it has begun
         if tables:
-            state["leg"] = window.attempt.number
+            state["attempt"] = window.attempt.number
             first_ns = min(int(table.starts_ns.min()) for table in tables)
             if self._minutes(window, first_ns) > self.threshold:
                 yield self._finding(window, subject, first_ns, "began")
                 yield self.recovered(subject)
         elif not self.is_classic and any(window.steps(mode) for mode in _OTHER_MODES):
-            state["leg"] = window.attempt.number
+            state["attempt"] = window.attempt.number
         elif not (self.is_classic or window.is_last or not window.attempt.lives) and (
             self._minutes(window, window.end_ns) > self.threshold
         ):

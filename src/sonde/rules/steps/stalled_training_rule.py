@@ -67,10 +67,10 @@ class StalledTrainingRule(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Check the time since the last step or loss, and pauses within the window."""
-        if state.get("leg") != window.attempt.number:
+        if state.get("attempt") != window.attempt.number:
             state.clear()
             state.update(
-                leg=window.attempt.number, last_ns=window.attempt.start_ns, steps=0, longest=0.0
+                attempt=window.attempt.number, last_ns=window.attempt.start_ns, steps=0, longest=0.0
             )
         times_ns = _progress(window)
         pauses = np.diff(np.append(state["last_ns"], times_ns)) / NANOSECONDS

@@ -67,9 +67,10 @@ class GPUMemoryIncrease(Rule):
         for samples in window.system(_METRIC):
             name = f"{samples.node}/{samples.device}"
             gpu = state.of("gpus", name)
-            if gpu.get("leg") != window.attempt.number:  # a new process starts with empty memory
+            # a new process starts with empty memory
+            if gpu.get("attempt") != window.attempt.number:
                 gpu.clear()
-                gpu["leg"] = window.attempt.number
+                gpu["attempt"] = window.attempt.number
             counted = sample_filter.take(state, name, samples.times_ns, samples.values)
             means = window_means(gpu, counted, self.window)
             if not self.is_classic:

@@ -107,9 +107,9 @@ class HostMemoryLeak(Rule):
         sampled = [*_workers(window), *_nodes(window), *_live(window)]
         for series in (*sampled, *(_resident(window) if _is_short(window) else ())):
             samples_state = state.of("series", series.subject)
-            if samples_state.get("leg") != window.attempt.number:
+            if samples_state.get("attempt") != window.attempt.number:
                 samples_state.clear()
-                samples_state["leg"] = window.attempt.number
+                samples_state["attempt"] = window.attempt.number
             counted = sample_filter.take(state, series.subject, series.times_ns, series.values)
             rows = samples_state.get("rows", []) + _rows(window, *counted)
             if window.is_last and state["trained_until"]:  # ignore memory after training
@@ -221,9 +221,9 @@ def _is_leak(growth: Growth, state: State, limits: _Limits | None) -> bool:
 def _in_later_epochs(rows: Rows, window: Window, state: State) -> Rows:
     """Return the rows since a data loader was iterated again; all rows if none was."""
     epochs = state.of("epochs")
-    if epochs.get("leg") != window.attempt.number:
+    if epochs.get("attempt") != window.attempt.number:
         epochs.clear()
-        epochs["leg"] = window.attempt.number
+        epochs["attempt"] = window.attempt.number
     if "second_ns" not in epochs:
         within = TimeRange(window.attempt.start_ns, window.end_ns + 1)
         starts: dict[str, int] = {}

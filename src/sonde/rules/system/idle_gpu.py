@@ -63,8 +63,8 @@ class IdleGPU(Rule):
         training = _update_training(window, state)
         for samples in window.system(_METRIC):
             gpu = state.of("gpus", f"{samples.node}/{samples.device}")
-            if gpu.get("leg") != window.attempt.number:
-                gpu["leg"], gpu["since_ns"] = window.attempt.number, None
+            if gpu.get("attempt") != window.attempt.number:
+                gpu["attempt"], gpu["since_ns"] = window.attempt.number, None
             if holds_memory(samples, state) is not False:
                 yield from self._ended_intervals(samples, gpu, training)
                 if holds_memory(samples, state) or gpu.get("was_busy"):
@@ -143,9 +143,9 @@ class _Training:
 def _update_training(window: Window, state: State) -> _Training:
     """Return the training steps of the window, and update the state of the attempt."""
     training_state = state.of("training")
-    if training_state.get("leg") != window.attempt.number:
+    if training_state.get("attempt") != window.attempt.number:
         training_state.clear()
-        training_state["leg"] = window.attempt.number
+        training_state["attempt"] = window.attempt.number
     training_state["before"] = training_state.get("step")
     for table in window.steps()[:1]:
         training_state.setdefault("began_ns", int(table.starts_ns[0]))

@@ -70,7 +70,7 @@ def _document(name: str, holders: Holders) -> dict[str, Any]:
         "shape": list(info.shape),
         "workers": len(holders),
         "is_shard": info.is_shard,
-        "said": info.said,
+        "note": info.note,
     }
 
 

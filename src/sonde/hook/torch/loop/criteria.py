@@ -257,7 +257,7 @@ class Criteria:
         if not self._session.store.has_tensor(name):
             description = "returned by a loss function, without gradients"
             self._session.store.register_tensor(
-                TensorInfo(name, ("losses",), "float32", (), said=description)
+                TensorInfo(name, ("losses",), "float32", (), note=description)
             )
 
 

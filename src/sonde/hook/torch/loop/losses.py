@@ -275,7 +275,7 @@ class Losses:
         if description != self._description or not self._session.store.has_tensor(name):
             self._description = description
             self._session.store.register_tensor(
-                TensorInfo(name, ("losses",), "float32", (), said=description)
+                TensorInfo(name, ("losses",), "float32", (), note=description)
             )
 
 

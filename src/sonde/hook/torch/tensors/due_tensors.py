@@ -235,7 +235,7 @@ class DueTensors:
                 str(tensor.dtype).removeprefix("torch."),
                 tuple(tensor.shape),
                 is_shard=local(tensor) is not tensor,
-                said=self._gradient_note if kinds == _GRADIENT else "",
+                note=self._gradient_note if kinds == _GRADIENT else "",
             )
         )
 
