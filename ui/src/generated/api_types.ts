@@ -419,6 +419,13 @@ export interface ControlsDocument {
   delete: boolean;
 }
 
+/** A kind of profile that the dashboard can request. */
+export interface ProfilerDocument {
+  kind: string;
+  title: string;
+  runs_by_default: boolean;
+}
+
 /** The document of `sonde status --json`, with additions for the dashboard. */
 export interface JobDocument {
   stages: Record<string, StageDocument> | null;
@@ -456,6 +463,7 @@ export interface JobDocument {
   workers: WorkerDocument[];
   has: Record<string, boolean>;
   controls: ControlsDocument;
+  profilers: ProfilerDocument[];
   coverage: Record<string, unknown>;
 }
 
