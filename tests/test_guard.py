@@ -1,8 +1,12 @@
 """A component that fails is switched off, and the rest continues."""
 
 import logging
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
+from types import FrameType
 
 import pytest
 
@@ -51,14 +55,46 @@ def test_a_failure_is_reported_once() -> None:
     assert reported == [("part", "broken")]
 
 
-def test_an_interrupt_is_not_a_failure() -> None:
+def test_a_real_interrupt_is_not_a_failure() -> None:
     guard = Guard()
-
-    def leave() -> None:
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        guard.call("part", leave, None)
+        guard.call("part", lambda: signal.raise_signal(signal.SIGINT), None)
+    assert guard.failed == {}
+
+
+def leave_by_name(signum: int, frame: FrameType | None) -> None:
+    signal.signal(signum, signal.SIG_IGN)  # as many handlers do, so it cannot be looked up
+    raise SystemExit(3)
+
+
+class Leaving:
+    def __call__(self, *arguments: object) -> None:
+        raise TimeoutError("the time limit of the script")
+
+    def leave(self, _signum: int, _frame: FrameType | None) -> None:
+        raise GeneratorExit
+
+
+HANDLERS = [leave_by_name, Leaving(), Leaving().leave, partial(leave_by_name)]
+
+
+@pytest.mark.parametrize("handler", HANDLERS)
+def test_what_a_signal_handler_of_the_script_raises_reaches_the_script(
+    handler: Callable[[int, FrameType | None], None],
+) -> None:
+    guard, before = Guard(), signal.getsignal(signal.SIGUSR1)
+
+    def interrupt() -> None:
+        signal.signal(signal.SIGUSR1, handler)
+        signal.raise_signal(signal.SIGUSR1)
+
+    try:
+        for call in (guard.call, guard.attempt):
+            with pytest.raises((SystemExit, TimeoutError, GeneratorExit)) as info:
+                call("part", interrupt, None)
+            assert info.traceback
+    finally:
+        signal.signal(signal.SIGUSR1, before)
     assert guard.failed == {}
 
 
@@ -130,14 +166,18 @@ def test_a_damaged_sonde_module_that_exits_does_not_end_the_program() -> None:
     assert guard.failed == {"part": "SystemExit: 3"}
 
 
-def test_a_script_that_exits_inside_the_guard_does_exit() -> None:
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, GeneratorExit, BaseException])
+def test_no_exception_of_the_code_that_sonde_calls_reaches_the_script(
+    kind: type[BaseException],
+) -> None:
     def leave() -> None:
-        sys.exit(3)
+        raise kind
 
-    with pytest.raises(SystemExit):
-        Guard().call("part", leave, None)
-    with pytest.raises(SystemExit):
-        Guard().attempt("part", leave, None)
+    guard = Guard()
+    assert guard.attempt("flush", leave, None) is None
+    assert guard.call("part", leave, None) is None
+    assert list(guard.failed) == ["part"]
+    assert result_or_reason(leave, ())[1].startswith(kind.__name__)
 
 
 def test_the_reason_of_a_failure_is_returned_unless_it_is_raised() -> None:

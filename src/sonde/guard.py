@@ -7,7 +7,9 @@ in the store.
 
 import logging
 from collections.abc import Callable
+from itertools import pairwise
 from opcode import opname
+from types import CodeType, FrameType, TracebackType
 from typing import TypeVar
 
 from sonde.errors import SondeError, StoppedJobError
@@ -19,14 +21,18 @@ log.addHandler(logging.NullHandler())
 Result = TypeVar("Result")
 
 _OUR_FILES = __file__.removesuffix("guard.py")
+_HAS_VARIABLE_ARGUMENTS = 4  # `inspect.CO_VARARGS`; importing `inspect` takes milliseconds
 
 
 def error_text(error: BaseException) -> str:
     """An exception in one line, even if its `__str__` fails."""
+    name = str(type.__dict__["__name__"].__get__(type(error)))  # the class may be the script's
     try:
-        return f"{type(error).__name__}: {error}"
-    except (Exception, SystemExit):  # the class may be the script's
-        return type(error).__name__
+        return f"{name}: {error}"
+    except BaseException as problem:
+        if is_interrupt(problem):
+            raise
+        return name
 
 
 def result_or_reason(
@@ -42,8 +48,39 @@ def result_or_reason(
         return function(), ""
     except passed:
         raise
-    except Exception as error:  # reported to the caller
+    except BaseException as error:  # reported to the caller
+        if is_interrupt(error):
+            raise
         return None, str(error) if isinstance(error, SondeError) else error_text(error)
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether a signal handler of the script, or Ctrl-C, raised the exception.
+
+    Everything else that a call of Sonde raises is a failure of Sonde, even if it comes from code of
+    the script, such as an exception whose `__str__` exits. `hook/inject/sitecustomize.py` contains
+    the same function.
+    """
+    trace: TracebackType | None = BaseException.__dict__["__traceback__"].__get__(error)
+    instruction = ""
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if not code.co_filename.startswith(_OUR_FILES) and _is_handler(code, trace.tb_frame):
+            return True
+        instruction = opname[code.co_code[trace.tb_lasti]]
+        trace = trace.tb_next
+    return not issubclass(type(error), (Exception, SystemExit)) and instruction != "RAISE_VARARGS"
+
+
+def _is_handler(code: CodeType, frame: FrameType) -> bool:
+    """Whether a frame is the call of a signal handler: it receives a number and its caller."""
+    count, values = code.co_argcount, frame.f_locals
+    arguments = [values.get(name) for name in code.co_varnames[:count]]
+    if code.co_flags & _HAS_VARIABLE_ARGUMENTS:
+        arguments += values.get(code.co_varnames[count + code.co_kwonlyargcount]) or ()
+    return frame.f_back is not None and any(
+        type(number) is int and caller is frame.f_back for number, caller in pairwise(arguments)
+    )
 
 
 class Guard:
@@ -67,11 +104,10 @@ class Guard:
         """Like `call`, but a failure is only logged and the component is not switched off."""
         try:
             return function()
-        except Exception as error:
-            _write_log(logging.WARNING, "%s failed; will retry", component, error)
-        except (SystemExit, KeyboardInterrupt) as error:
-            if not _is_raised_by_us(error):
+        except BaseException as error:
+            if is_interrupt(error):
                 raise
+            _write_log(logging.WARNING, "%s failed; will retry", component, error)
         return default
 
     def shield(
@@ -87,10 +123,8 @@ class Guard:
                 return function(*arguments)
             except StoppedJobError:  # must end the process
                 raise
-            except Exception as error:  # the only broad except
-                self._switch_off(component, error)
-            except (SystemExit, KeyboardInterrupt) as error:
-                if not _is_raised_by_us(error):
+            except BaseException as error:  # the only broad except
+                if is_interrupt(error):
                     raise
                 self._switch_off(component, error)
             return default
@@ -105,24 +139,19 @@ class Guard:
             _write_log(logging.ERROR, "%s failed and is switched off", component, error)
             if self._on_failure is not None:
                 self._on_failure(component, error)
-        except (Exception, SystemExit):  # the exception cannot be printed
+        except RecursionError:  # no stack left to find out more
             return
+        except BaseException as problem:  # the exception cannot be printed
+            if is_interrupt(problem):
+                raise
 
 
 def _write_log(level: int, text: str, component: str, error: BaseException) -> None:
     """Log a failure; handlers belong to the script and may fail, too."""
     try:
         log.log(level, text, component, exc_info=error)
-    except Exception:
+    except RecursionError:
         return
-
-
-def _is_raised_by_us(error: BaseException) -> bool:
-    """Whether Sonde raised the exception, not the script, its signal handler or Ctrl-C."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or not trace.tb_frame.f_code.co_filename.startswith(_OUR_FILES):
-        return False
-    instruction = opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]]
-    return isinstance(error, SystemExit) or instruction == "RAISE_VARARGS"
+    except BaseException as problem:
+        if is_interrupt(problem):
+            raise

@@ -14,6 +14,7 @@ import pytest
 
 from sonde.client.reports import report_of
 from sonde.drawing.page import on_paper
+from sonde.errors import UsageError
 from sonde.records.finding import (
     Episode,
     Evaluation,
@@ -270,6 +271,22 @@ def test_rule_names_cannot_escape_the_job_folder(made: Reported, report: Report)
     keys = [each for each in made.jobs[0].stored(".json") if each.startswith("report/rules/")]
     assert keys == ["report/rules/Fine.json"]
     assert not made.jobs[0].stored("evil.json")
+
+
+@pytest.mark.parametrize("content", ['{"learning_rate": 0.1}', "[1]", "{", "[" * 100_000])
+def test_other_file_with_the_name_of_the_data_is_not_replaced(
+    report: Report, tmp_path: Path, content: str
+) -> None:
+    (tmp_path / "model.json").write_text(content)
+    with pytest.raises(UsageError, match="which is not a report"):
+        write_report(report, tmp_path / "model.html")
+    assert [file.read_text() for file in tmp_path.iterdir()] == [content]
+
+
+def test_report_in_a_file_can_be_replaced(report: Report, tmp_path: Path) -> None:
+    for _ in range(2):
+        data = write_report(report, tmp_path / "page.html")
+    assert json.loads(data.read_text())["job"]
 
 
 def test_report_can_be_written_to_files(report: Report, tmp_path: Path) -> None:

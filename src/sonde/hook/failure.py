@@ -13,8 +13,8 @@ from typing import Any
 from sonde.bounded_calls import call_within
 from sonde.clock import SystemClock
 from sonde.errors import StoppedJobError
-from sonde.guard import Guard, error_text
-from sonde.hook.hidden_frames import remove_sonde_frames
+from sonde.guard import Guard, error_text, result_or_reason
+from sonde.hook.hidden_frames import field_of, remove_sonde_frames
 from sonde.masking import mask_text
 from sonde.records.job import ExitReason
 from sonde.records.worker import Failure
@@ -49,7 +49,7 @@ _WRAPPERS = {"wrapper", "__init__"}
 def report(error: BaseException) -> None:
     """Record that this exception ends this process."""
     worker = worker_placement()
-    if worker.job_uri is None or (isinstance(error, SystemExit) and not error.code):
+    if worker.job_uri is None or _is_successful_exit(error):
         return
     uri, now_ns = worker.job_uri, SystemClock(worker.clock_anchor_ns).now_ns()
     if _names(error) & _CHILD_ERRORS:
@@ -65,17 +65,27 @@ def report(error: BaseException) -> None:
     _write_in_time(lambda: open_backend(uri).write(key, encode_facts(failure, key)))
 
 
+def _is_successful_exit(error: BaseException) -> bool:
+    if not issubclass(type(error), SystemExit):
+        return False
+    code, problem = result_or_reason(lambda: getattr(error, "code", None), ())
+    return not problem and (code is None or (type(code) in (int, bool) and code == 0))
+
+
 def describe(error: BaseException, now_ns: int, rank: int) -> Failure:
-    """Describe an uncaught exception."""
-    if isinstance(error, SystemExit) and error.__context__ is not None:
-        error = error.__context__  # child processes of torch exit like this after an exception
-    cause = _Cause.of(error)
+    """Describe an uncaught exception, even if methods of its class fail."""
+    context = field_of(error, "__context__")
+    if issubclass(type(error), SystemExit) and context is not None:
+        error = context  # child processes of torch exit like this after an exception
+    cause = result_or_reason(lambda: _Cause.of(error), ())[0] or _Cause(ExitReason.EXCEPTION)
+    frames = traceback.format_tb(field_of(error, "__traceback__"))
+    lines = result_or_reason(lambda: traceback.format_exception(error), ())[0]
     return Failure(
         rank=rank,
         time_ns=now_ns,
         reason=cause.reason,
-        message=_message(error),
-        traceback=_shorten("".join(traceback.format_exception(error))),
+        message=result_or_reason(lambda: _message(error), ())[0] or mask_text(error_text(error)),
+        traceback=_shorten("".join(lines or [*frames, error_text(error)])),
         detail=mask_text(cause.detail),
         collective=mask_text(cause.collective),
     )
@@ -89,7 +99,12 @@ def watch_threads(observe: Callable[..., None]) -> None:
         if args.exc_value is not None:
             remove_sonde_frames(args.exc_value)
             args = threading.ExceptHookArgs(
-                (args.exc_type, args.exc_value, args.exc_value.__traceback__, args.thread)
+                (
+                    args.exc_type,
+                    args.exc_value,
+                    field_of(args.exc_value, "__traceback__"),
+                    args.thread,
+                )
             )
         try:
             show(args)
@@ -157,11 +172,12 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     while current is not None and id(current) not in visited:
         visited.add(id(current))
         yield current
-        current = current.__cause__
+        current = field_of(current, "__cause__")
 
 
 def _names(error: BaseException) -> set[str]:
-    return {kind.__name__ for kind in type(error).__mro__}
+    kinds = type.__dict__["__mro__"].__get__(type(error))  # metaclasses may override both
+    return {str(type.__dict__["__name__"].__get__(kind)) for kind in kinds}
 
 
 def _collective(error: BaseException) -> str:
@@ -169,7 +185,7 @@ def _collective(error: BaseException) -> str:
     match = _COLLECTIVE_NAME.search(error_text(error))
     if match is not None:
         return match[1].lower()
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = traceback.extract_tb(field_of(error, "__traceback__"))
     called = [frame.name for frame in frames if frame.filename.endswith(_COLLECTIVES)]
     return next((name for name in called if name not in _WRAPPERS), "unknown")
 

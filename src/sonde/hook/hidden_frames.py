@@ -35,6 +35,11 @@ def drop_frame(error: BaseException) -> None:
         error.__traceback__ = error.__traceback__.tb_next
 
 
+def field_of(error: BaseException, name: str) -> Any:
+    """The `__traceback__`, `__cause__` or `__context__`, even if the class overrides it."""
+    return BaseException.__dict__[name].__get__(error)
+
+
 def remove_sonde_frames(error: BaseException) -> None:
     """Remove the frames of Sonde's wrappers from an exception and its causes.
 
@@ -47,10 +52,11 @@ def remove_sonde_frames(error: BaseException) -> None:
         if current is None or id(current) in visited:
             continue
         visited.add(id(current))
-        current.__traceback__ = _without_wrappers(current.__traceback__)
-        waiting += [current.__cause__, current.__context__]
-        if isinstance(current, BaseExceptionGroup):
-            waiting += current.exceptions
+        trace = field_of(current, "__traceback__")
+        BaseException.__dict__["__traceback__"].__set__(current, _without_wrappers(trace))
+        waiting += [field_of(current, "__cause__"), field_of(current, "__context__")]
+        if issubclass(type(current), BaseExceptionGroup):
+            waiting += BaseExceptionGroup.__dict__["exceptions"].__get__(current)
 
 
 def _without_wrappers(trace: TracebackType | None) -> TracebackType | None:

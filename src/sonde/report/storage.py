@@ -6,6 +6,7 @@ from typing import Any
 
 from sonde.atomic_file import write_atomically
 from sonde.drawing.printable import safe_json
+from sonde.errors import UsageError
 from sonde.report.build import Report
 from sonde.store.backends import Backend
 from sonde.store.layout import report_key
@@ -34,11 +35,31 @@ def has_report(backend: Backend) -> bool:
 
 
 def write_report(report: Report, file: Path) -> Path:
-    """Write the page to a file and its data next to it; return the path of the data."""
+    """Write the page to a file and its data next to it; return the path of the data.
+
+    Raises:
+        UsageError: The name of the data is that of a file that is not a report.
+    """
     data = file.with_suffix(".json")
+    if data.exists() and not _is_report(data):
+        raise UsageError(
+            f"The data of the report would replace {data}, which is not a report. "
+            "Choose another name for the output file."
+        )
     write_atomically(data, lambda sink: _write(sink, _json(report.document)))
     write_atomically(file, lambda sink: _write(sink, report.html.encode()))
     return data
+
+
+def _is_report(data: Path) -> bool:
+    """Whether a file is empty, a device, or the data of a report."""
+    if not data.is_file() or not data.stat().st_size:
+        return True
+    try:
+        document = json.loads(data.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and {"sonde", "job", "written"} <= document.keys()
 
 
 def _write(sink: Any, content: bytes) -> None:

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
-    from types import TracebackType
+    from types import CodeType, FrameType, TracebackType
     from typing import Any
 
 _FOLDER = os.path.join("sonde", "hook", "inject")
@@ -108,19 +108,39 @@ def _make_folder(name: str, parent: int) -> None:
         return
 
 
+def _traceback_of(error: BaseException) -> "TracebackType | None":
+    """The traceback of an exception, even if its class defines `__traceback__`."""
+    trace: TracebackType | None = BaseException.__dict__["__traceback__"].__get__(error)
+    return trace
+
+
 def _is_damage(error: BaseException) -> bool:
-    """Whether Sonde caused the error, rather than a signal handler of the script or Ctrl-C."""
-    if isinstance(error, Exception):
-        return True
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or not trace.tb_frame.f_code.co_filename.startswith(_PACKAGE):
-        return False
+    """Whether Sonde caused the error, rather than a signal handler of the script or Ctrl-C.
+
+    The same as `is_interrupt` in `sonde/guard.py`, which may be unreadable here.
+    """
     from opcode import opname
 
-    instruction = opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]]
-    return isinstance(error, SystemExit) or instruction == "RAISE_VARARGS"
+    trace, instruction = _traceback_of(error), ""
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if not code.co_filename.startswith(_PACKAGE) and _is_handler(code, trace.tb_frame):
+            return False
+        instruction = opname[code.co_code[trace.tb_lasti]]
+        trace = trace.tb_next
+    return issubclass(type(error), (Exception, SystemExit)) or instruction == "RAISE_VARARGS"
+
+
+def _is_handler(code: "CodeType", frame: "FrameType") -> bool:
+    """Whether a frame is the call of a signal handler: it receives a number and its caller."""
+    count, values = code.co_argcount, frame.f_locals
+    arguments = [values.get(name) for name in code.co_varnames[:count]]
+    if code.co_flags & 4:  # *args
+        arguments += values.get(code.co_varnames[count + code.co_kwonlyargcount]) or ()
+    return frame.f_back is not None and any(
+        type(arguments[i - 1]) is int and arguments[i] is frame.f_back
+        for i in range(1, len(arguments))
+    )
 
 
 def _call(function: str, *arguments: "Any") -> None:
@@ -132,9 +152,18 @@ def _call(function: str, *arguments: "Any") -> None:
             raise
         _awaited.clear()
         if "torch" in arguments:  # silent in processes that do not train
-            _complain(type(error).__name__ + ": " + str(error))
+            _complain(_text_of(error))
         elif "torch" not in sys.modules:
             _awaited["torch"] = None
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return type(error).__name__ + ": " + str(error)
+    except BaseException as problem:  # the class may be the script's
+        if not _is_damage(problem):
+            raise
+        return "an exception that cannot be printed"
 
 
 def record_failure(reason: str) -> None:
@@ -206,9 +235,9 @@ def wait() -> None:
     def excepthook(
         kind: "type[BaseException]", error: BaseException, trace: "TracebackType | None"
     ) -> None:
-        if trace is error.__traceback__:
+        if trace is _traceback_of(error):
             _call("clean", error)
-            trace = error.__traceback__
+            trace = _traceback_of(error)
         try:
             show(kind, error, trace)
         finally:
@@ -223,9 +252,9 @@ def wait() -> None:
 def _report_last_exception() -> None:
     """Report an exception that a later `sys.excepthook` did not pass on."""
     error = getattr(sys, "last_value", None)
-    if isinstance(error, BaseException):
+    if issubclass(type(error), BaseException):  # isinstance() may call methods of its class
         _call("report", error)
-    if isinstance(error, KeyboardInterrupt):
+    if issubclass(type(error), KeyboardInterrupt):
         _call("end_as_interrupted")
 
 

@@ -73,7 +73,19 @@ def test_the_folder_of_a_killed_process_is_reused_and_removed(own_folder: Path) 
 
 def test_a_folder_of_another_user_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     Channel.create("a", 1)
-    monkeypatch.setattr(os, "getuid", lambda: -1)
+    monkeypatch.setattr(os, "geteuid", lambda: -1)
     with pytest.raises(PermissionError):
         Channel.create("a", 1)
     assert Channel.find("a", 1) is None
+
+
+def test_a_link_that_another_user_planted_is_not_followed(own_folder: Path) -> None:
+    mine = own_folder / "mine"
+    mine.mkdir()
+    (mine / "7").write_text("precious")
+    loader_folder("a", 1).symlink_to(mine)
+    with pytest.raises(PermissionError):
+        Channel.create("a", 1)
+    assert Channel.find("a", 1) is None
+    remove_loader_folders("a")
+    assert [file.read_text() for file in mine.iterdir()] == ["precious"]

@@ -9,18 +9,12 @@ import mmap
 import os
 from pathlib import Path
 
-from sonde.store.loader_folders import loader_folder, remove_loader_folder
+from sonde.store.loader_folders import loader_folder, remove_loader_folder, require_ownership
 
 _PAGE = "asked"
 _WORDS = 3
 _BYTES = 8 * _WORDS
 _NUMBER, _BATCHES, _IS_OPEN = range(_WORDS)
-
-
-def _require_ownership(folder: Path) -> None:
-    """Raise if another user owns the folder, since the parent may be world-writable."""
-    if folder.stat().st_uid != os.getuid():
-        raise PermissionError(f"{folder} belongs to another user")
 
 
 class Channel:
@@ -38,7 +32,7 @@ class Channel:
         """Create a channel in the training process, before its loaders start."""
         folder = loader_folder(run_id, owner)
         folder.mkdir(mode=0o700, exist_ok=True)  # may remain from a killed process
-        _require_ownership(folder)
+        require_ownership(folder)
         with (folder / _PAGE).open("w+b") as file:
             file.write(bytes(_BYTES))
             file.flush()
@@ -50,7 +44,7 @@ class Channel:
         """Open the channel in a loader process; None if there is none."""
         folder = loader_folder(run_id, owner)
         try:
-            _require_ownership(folder)
+            require_ownership(folder)
             with (folder / _PAGE).open("rb") as file:
                 page = mmap.mmap(file.fileno(), _BYTES, access=mmap.ACCESS_READ)
         except (OSError, ValueError):
