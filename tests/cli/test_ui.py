@@ -90,6 +90,15 @@ def test_local_link_contains_a_persistent_token(
     assert token_in(first) == token_in(second)
 
 
+def test_link_names_the_address_it_listens_on_and_not_a_name_of_two(
+    printed: Callable[..., str],
+) -> None:
+    address = socket.getaddrinfo("localhost", 0, type=socket.SOCK_STREAM)[0][4][0]
+    link = printed("--port", "0", "--host", "localhost")
+    assert f"//{address}:" in link or f"//[{address}]:" in link
+    assert "//localhost" not in link
+
+
 def test_network_link_contains_a_new_token_per_run(printed: Callable[..., str]) -> None:
     first, second = (printed("--port", "0", "--host", "0.0.0.0") for _ in range(2))
     assert "0.0.0.0" not in first

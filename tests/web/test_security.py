@@ -119,6 +119,28 @@ def test_the_token_in_the_address_becomes_a_cookie_that_scripts_cannot_read(
     assert remote.get("/api/jobs").status_code == 200
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        'settings={"a": 1}',
+        "flag",
+        "=",
+        "a=b c",
+        "list[1]=2",
+        'open="',
+        "Path=/",
+        f"{COOKIE}=planted",
+    ],
+)
+def test_cookies_of_other_servers_on_the_host_do_not_hide_ours(
+    shared: TestClient, other: str
+) -> None:
+    value = AccessPolicy(PORT, TOKEN).cookie_value
+    for header in (f"{other}; {COOKIE}={value}", f"{COOKIE}={value}; {other}"):
+        assert shared.get("/api/jobs", headers={"Cookie": header}).status_code == 200
+    assert shared.get("/api/jobs", headers={"Cookie": f"{other}; x{COOKIE}={value}"}).is_error
+
+
 def test_on_a_shared_machine_a_neighbor_cannot_read_or_delete_jobs(
     shared: TestClient, store: str
 ) -> None:

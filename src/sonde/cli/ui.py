@@ -115,7 +115,9 @@ def _on_port(options: Options) -> "Iterator[tuple[DashboardServer, str]]":
     token = None if options.no_token else load_token() if is_local else new_token()
     with listen(host, port) as listening, contextlib.ExitStack() as stack:
         server = open_server(options.store, listening, token, is_local=is_local)
-        address = address_of(host, server.port, token)
+        # a number: another user may listen on the other address of `localhost`
+        name = listening.getsockname()[0] if is_local else host
+        address = address_of(name, server.port, token)
         if options.open:
             try:
                 webbrowser.open(stack.enter_context(link_file(address)))

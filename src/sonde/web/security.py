@@ -3,7 +3,6 @@
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -123,9 +122,8 @@ class Security:
             return True
         headers = Headers(scope=scope)
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
-        return self._access.admits(bearer) or self._access.admits_cookie(
-            _cookies(headers.get("cookie", "")).get(self._access.cookie)
-        )
+        cookies = _cookies(";".join(headers.getlist("cookie")), self._access.cookie)
+        return self._access.admits(bearer) or any(map(self._access.admits_cookie, cookies))
 
     def _has_token_in_address(self, scope: Scope) -> bool:
         return scope["method"] == "GET" and self._access.admits(token_in(scope))
@@ -138,10 +136,11 @@ def _host_name(host: str) -> str:
     return host.rpartition(":")[0] if host.count(":") == 1 else host
 
 
-def _cookies(text: str) -> dict[str, str]:
-    jar: SimpleCookie = SimpleCookie()
-    try:
-        jar.load(text)
-    except CookieError:
-        return {}
-    return {name: cookie.value for name, cookie in jar.items()}
+def _cookies(header: str, name: str) -> list[str]:
+    """All values of a cookie.
+
+    Other servers on this host set cookies, too: some are not valid, and some have the same name for
+    another path. Neither may hide ours.
+    """
+    pairs = (cookie.strip().partition("=") for cookie in header.split(";"))
+    return [value for key, _, value in pairs if key == name]
