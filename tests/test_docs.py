@@ -29,7 +29,7 @@ WITH_EXAMPLES = sorted(
 _COSTS = (  # rows of the page "How it works": the benchmark and its row
     ("sampler", r"all collectors at 500 ms"),
     ("h200", r"all collectors, including all GPU metrics, at 100 ms"),
-    ("startup", r"sonde run true, with report: time added"),
+    ("startup", r"sonde run true, with (report|the defaults): time added"),
     ("hook_overhead", r"perceptron, .*: defaults, step time"),
     ("hook_overhead", r"convolutions, .*: defaults, step time"),
     ("hook_overhead", r"transformer, .*: defaults, step time"),

@@ -85,8 +85,15 @@ def test_no_report_is_written_without_findings() -> None:
 
 def test_the_first_report_follows_soon_after_the_first_finding() -> None:
     stage = Stage()
+    stage.poll(200)
     assert stage.poll(2, lambda: EPISODE) == 0
     assert stage.poll(8) == 1
+
+
+def test_a_report_of_a_short_job_is_only_written_at_its_end() -> None:
+    stage = Stage()
+    assert stage.poll(110, lambda: EPISODE) == 0
+    assert stage.poll(20) == 1
 
 
 def test_only_one_report_is_written_at_a_time() -> None:
@@ -113,12 +120,12 @@ def test_cheap_reports_are_a_minute_apart() -> None:
         stage.process.end(cpu_seconds=0.0)
         return EPISODE
 
-    assert 9 <= stage.poll(600, result) <= 10
+    assert 9 <= stage.poll(720, result) <= 10
 
 
 def test_an_unchanged_report_is_not_written_again() -> None:
     stage = Stage()
-    stage.poll(10, lambda: EPISODE)
+    stage.poll(130, lambda: EPISODE)
     stage.process.end(1.0)
     assert stage.poll(600) == 1  # a finding arrived while the first report was written
     stage.process.end(1.0)
@@ -127,7 +134,7 @@ def test_an_unchanged_report_is_not_written_again() -> None:
 
 def test_the_stored_cost_of_reports_is_removed_at_the_end() -> None:
     stage = Stage()
-    stage.poll(10, lambda: EPISODE)
+    stage.poll(130, lambda: EPISODE)
     stage.process.end(3.0)
     stage.poll(2)
     assert stage.cost == 3.0
@@ -150,7 +157,7 @@ def test_a_failing_store_does_not_stop_report_refreshes(monkeypatch: pytest.Monk
         raise OSError("gone")
 
     monkeypatch.setattr(stage.job.backend, "exists", fail)
-    assert stage.poll(20, lambda: EPISODE) == 1
+    assert stage.poll(140, lambda: EPISODE) == 1
 
 
 def test_the_cpu_time_of_child_processes_is_counted() -> None:

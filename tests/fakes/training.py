@@ -25,6 +25,8 @@ def with_losses(
     optimizers: Mapping[int, str] | None = None,
     kinds: Mapping[int, str] | None = None,
     sizes: Mapping[int, str] | None = None,
+    *,
+    uri: str = "",
 ) -> FakeJob:
     """Return a job of one worker with a loss and other scalars at every step.
 
@@ -36,8 +38,9 @@ def with_losses(
         optimizers: The optimizer in use, by its first step.
         kinds: The operation that computes the loss, by its first step.
         sizes: The input size, by its first step.
+        uri: The job's folder.
     """
-    job = FakeJob()
+    job = FakeJob(uri)
     worker = job.worker()
     for index, value in enumerate(losses):
         worker.scalar("loss", first_step + index, float(value))

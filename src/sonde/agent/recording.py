@@ -27,7 +27,7 @@ from sonde.bounded_calls import call_within
 from sonde.clock import SystemClock, process_cpu_seconds
 from sonde.guard import Guard, error_text
 from sonde.masking import MASK, mask_text
-from sonde.records.job import Attempt, Exit
+from sonde.records.job import Attempt, Exit, JobState
 from sonde.records.notice import HOOK_FAILED, INSIDE, Notice, NoticeKind
 from sonde.records.request import Request
 from sonde.settings import RunSettings, environment
@@ -164,7 +164,7 @@ class Recording:
         if is_recorded:
             write = partial(self._documents.write_file_list, exit_)
             call_within(deadline.remaining, "list of files", write, None)
-            self._side.finish(deadline)
+            self._side.finish(deadline, has_failed=exit_.state is not JobState.COMPLETED)
             lost += self._side.late_failures
         else:
             self._side.switch_off_rules()

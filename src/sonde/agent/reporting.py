@@ -27,6 +27,10 @@ class Reporter:
         self.is_written = False
         self.problem: str | None = None  # why an enabled report is missing
 
+    def skip(self, reason: str) -> None:
+        """Write no report, and say why if one is requested."""
+        self.problem = reason if self._is_enabled else None
+
     def write(self, seconds: float) -> None:
         """Write the report, up to a timeout; `sonde report` can write it later."""
         if not self._is_enabled:

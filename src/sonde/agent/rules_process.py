@@ -73,7 +73,7 @@ class RulesProcess:
             return
         if self._errors is not None:
             self._check_exit()
-        if self._clock.seconds() >= self._due and not self._is_off and self._is_worthwhile():
+        if self._clock.seconds() >= self._due and not self._is_off and self.is_worthwhile():
             self._due = self._clock.seconds() + max(_CHECK_SECONDS, self._backend.flush_seconds)
             if self._leasing.is_free():
                 self._start()
@@ -112,7 +112,8 @@ class RulesProcess:
         self._process_started_seconds = self._clock.seconds()
         self._process.start(self._errors)
 
-    def _is_worthwhile(self) -> bool:
+    def is_worthwhile(self) -> bool:
+        """Whether there is anything to judge: training, or a job of some seconds."""
         is_long = self._clock.seconds() - self._started_seconds >= _MIN_JOB_SECONDS
         return is_long or self._has_workers()
 

@@ -69,13 +69,21 @@ class SideProcesses:
         """Stop the rules process."""
         self._guard.attempt("rules", self._rules.switch_off, None)
 
-    def finish(self, deadline: Deadline) -> None:
-        """Finish decoding, then rules, then the report."""
+    def finish(self, deadline: Deadline, *, has_failed: bool) -> None:
+        """Finish decoding, then rules, then the report; short commands without training get none.
+
+        Args:
+            deadline: When everything must be finished.
+            has_failed: Whether the command failed: its report shows why.
+        """
         guard = self._guard
         guard.attempt("trace decoding", lambda: self._decoder.finish(deadline.remaining), None)
         minimum = _ACTIONS_SECONDS if self._has_actions else 0.0
         guard.attempt("rules", lambda: self._rules.finish(max(deadline.remaining, minimum)), None)
-        guard.attempt("report", lambda: self.reporter.write(deadline.remaining), None)
+        if has_failed or guard.attempt("rules", self._rules.is_worthwhile, default=True):
+            guard.attempt("report", lambda: self.reporter.write(deadline.remaining), None)
+        else:
+            self.reporter.skip("no training was recorded")
 
     def seal_all(self, seconds: float) -> None:
         """Seal the files of a finished job."""

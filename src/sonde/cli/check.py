@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from sonde.cli._arrow import keep_pandas_out
 from sonde.cli._command import Command, Options, add_job, add_json, print_json
 from sonde.cli.options.rules import add_fail_on, add_rules, exit_code, names_in
 from sonde.client.job import Job
@@ -49,6 +50,7 @@ class Check(Command):
         add_json(parser)
 
     def execute(self, options: Options) -> int:
+        keep_pandas_out()
         settings = load_settings(options.config)
         parameters = parse_assignments(options.set)
         selection = RuleSelection(tuple(names_in(options.rules)), settings.rules, parameters)

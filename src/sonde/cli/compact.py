@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 
 from sonde.agent.trace_decoding import decode_waiting
+from sonde.cli._arrow import keep_pandas_out
 from sonde.cli._command import Command, Options, add_job, add_json, print_json, print_line
 from sonde.clock import SystemClock
 from sonde.errors import UsageError
@@ -43,6 +44,7 @@ class Compact(Command):
         add_json(parser)
 
     def execute(self, options: Options) -> int:
+        keep_pandas_out()
         backend = find_job(options.job, options.store)
         facts = read_job(backend, SystemClock().now_ns())
         if options.node is not None and options.node not in backend.folders(NODES):

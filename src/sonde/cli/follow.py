@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from sonde.cli._arrow import keep_pandas_out
 from sonde.cli._command import Command, Options, add_job
 from sonde.cli.options.actions import add_actions
 from sonde.cli.options.recording import add_no_report
@@ -41,6 +42,7 @@ class Follow(Command):
         )
 
     def execute(self, options: Options) -> int:
+        keep_pandas_out()
         settings = load_settings(options.config)
         parameters = parse_assignments(options.set)
         rules = select_rules(names_in(options.rules), settings.rules, parameters)

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from sonde.agent.reporting import RUNS_ELSEWHERE
+from sonde.cli._arrow import keep_pandas_out
 from sonde.cli._command import Command, Options, add_job, add_json, print_json, print_line
 from sonde.cli._spools import send_spools_of
 from sonde.client.job import Job
@@ -69,6 +70,7 @@ class WriteReport(Command):
         add_json(parser)
 
     def execute(self, options: Options) -> int:
+        keep_pandas_out()
         backend = find_job(options.job, options.store)
         if not options.at_end and not options.refresh:
             send_spools_of(backend)

@@ -14,12 +14,16 @@ from sonde.store.backends import Backend
 from sonde.store.report_cost import REPORT_COST, keep_report_cost
 
 _FIRST_SECONDS = 5.0  # findings rarely come alone
+_SHORT_SECONDS = 120.0  # the report at the end is enough for a job this short
 _MIN_SECONDS = 60.0
 _MAX_SHARE = 0.002  # of a core, on average
 
 
 class ReportRefresh:
-    """Rewrites the report soon after the first finding, then at limited intervals."""
+    """Rewrites the report soon after the first finding, then at limited intervals.
+
+    Not in the first two minutes: rewriting it would cost more than everything else.
+    """
 
     def __init__(self, process: SideProcess, backend: Backend, clock: Clock) -> None:
         self._process = process
@@ -31,6 +35,7 @@ class ReportRefresh:
         self._due: float | None = None
         self._counted_seconds = 0.0
         self._is_begun = False
+        self._earliest = clock.seconds() + _SHORT_SECONDS
 
     def take(self, changed: Sequence[Episode]) -> None:
         """Note changed episodes, if any; neither blocks nor raises."""
@@ -47,7 +52,8 @@ class ReportRefresh:
         self._begin()
         if changed:
             self._is_changed = True
-            self._due = now + _FIRST_SECONDS if self._due is None else self._due
+            if self._due is None:
+                self._due = max(now + _FIRST_SECONDS, self._earliest)
         if self._process.is_running():
             return
         if self._is_writing:
