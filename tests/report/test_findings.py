@@ -1,6 +1,6 @@
 """Findings in the report."""
 
-from sonde.report.findings import finding_cards
+from sonde.report.findings import failure_details, finding_cards
 
 
 def test_unmeasured_values_are_not_in_the_evidence() -> None:
@@ -23,3 +23,18 @@ def test_unmeasured_values_are_not_in_the_evidence() -> None:
     [card] = map(str, finding_cards([finding]))
     assert "wait: 65%" in card
     assert "times usual step" not in card
+
+
+def test_a_failed_job_shows_its_failing_line_and_marks_it_in_the_traceback() -> None:
+    failed_at = {"file": "train.py", "line": 2, "function": "load", "code": "open(path)", "row": 1}
+    exit_ = {
+        "traceback": "Traceback\n  File\n    open(path)\nOSError",
+        "worker": None,
+        "failed_at": failed_at,
+    }
+    status = {"state": "failed", "exit": exit_, "output_tail": {"stdout": ["last"], "stderr": []}}
+    page = "".join(map(str, failure_details(status)))
+    assert "train.py:2, in load" in page
+    assert '<b class="failing">  File\n</b><b class="failing">    open(path)\n</b>OSError' in page
+    assert "Last lines of stdout" in page
+    assert failure_details({**status, "state": "completed"}) == []

@@ -169,3 +169,40 @@ def test_error_with_color_codes_is_readable() -> None:
     line = readable(Text.assemble(("failed: ", "bold"), (colored, "red")))
     assert line.plain == "failed: KeyError: 'label' is missing"
     assert [(span.start, span.end) for span in line.spans] == [(0, 8), (8, len(line.plain))]
+
+
+def test_the_failing_line_comes_first_and_is_marked_in_the_traceback() -> None:
+    status = document(record("", machine()))
+    traceback = (
+        "Traceback (most recent call last):\n"
+        '  File "/home/me/train.py", line 7, in load\n'
+        "    return parse(text)\n"
+        '  File "/x/site-packages/torch/parse.py", line 1, in parse\n'
+        "    raise ValueError\n"
+        "ValueError"
+    )
+    failed_at = {"file": "/home/me/train.py", "line": 7, "function": "load", "row": 1}
+    failed_at["code"] = "return parse(text)"
+    tail = {"stdout": ["epoch 3"], "stderr": ["ValueError"]}
+    exit_ = {"message": "ValueError", "traceback": traceback, "failed_at": failed_at}
+    status |= {"state": "failed", "exit": exit_, "output_tail": tail}
+    lines = [line.plain for line in status_lines(status)]
+    assert lines[1] == "at /home/me/train.py:7, in load"
+    assert lines[2].strip() == "return parse(text)"
+    marked = [line for line in lines if line.startswith(">")]
+    assert marked == ['> File "/home/me/train.py", line 7, in load', ">   return parse(text)"]
+    start = lines.index("last lines of stdout")
+    assert lines[start + 1] == "  epoch 3"
+    assert "last lines of stderr" not in lines  # the traceback ends with the same lines
+
+
+def test_the_last_lines_of_any_command_are_shown() -> None:
+    status = document(record("", machine()))
+    tail = {"stdout": [], "stderr": [f"line {number}" for number in range(40)]}
+    status |= {"state": "failed", "exit": {"message": "exit code 3"}, "output_tail": tail}
+    lines = [line.plain for line in status_lines(status)]
+    start = lines.index("last lines of stderr")
+    assert lines[start + 1] == "  line 28"
+    assert "  line 39" in lines
+    completed = status_lines({**status, "state": "completed"})
+    assert "last lines of stderr" not in [line.plain for line in completed]

@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from sonde.agent.handover import INJECT_FOLDER, Handover
 from sonde.agent.interpreter import why_not_recorded
 from sonde.agent.loss_listener import LossListener
 from sonde.agent.outcome import Outcome
+from sonde.agent.output_tail import OutputTail
 from sonde.agent.process_tree import Process, multiprocessing_helpers, processes_marked
 from sonde.agent.recording import Recording
 from sonde.agent.registration import Registration
@@ -87,6 +88,7 @@ class Launcher:
         self._stopped_by: str | None = None
         self._kill_due = 0.0
         self._child: Child | None = None
+        self._output: OutputTail | None = None
         self._relay = relay_to(registration, self._run_id, clock)
         self._recording = Recording(registration, settings, clock, self._stop, relay=self._relay)
         self._handover = Handover(registration, settings, clock, self._run_id, self._relay)
@@ -115,7 +117,7 @@ class Launcher:
         masked = guard.call("masking", lambda: mask_command(command), fully_masked)
         problem: str | None = None
         try:
-            self._child = Child(command, self._variables(), on_ready)
+            self._child = Child(command, self._variables(), partial(self._announce, on_ready))
         except OSError as error:
             code = code_of_failed_start(error)
             problem = f"{masked[0]}: {(error.strerror or str(error)).lower()}"
@@ -138,6 +140,10 @@ class Launcher:
             guard.call("relay", self._relay.start, None)
             guard.call("relay standby", self._relay.start_standby, None)
 
+    def _announce(self, on_ready: Callable[[], None]) -> None:
+        on_ready()
+        self._output = OutputTail()
+
     def _variables(self) -> dict[str, str]:
         """The command's environment, with the variables of the hook if possible."""
         variables = environment()
@@ -157,6 +163,9 @@ class Launcher:
             new_kills = call_within(_INSPECT_SECONDS, "out-of-memory kills", kills.since, new_kills)
         cause = self._cause() if ended.code else None
         exit_ = explain(ending, new_kills, ended.problem, cause)
+        if self._output is not None:
+            tail = call_within(_INSPECT_SECONDS, "output", self._output.lines, {})
+            exit_ = replace(exit_, output_tail=tail)
         outcome = self._handover.finish(self._recording, exit_)
         seconds = (end_ns - ended.start_ns) / NANOSECONDS
         return Launched(shell_code(ended.code), exit_, outcome, seconds, ended.problem)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
+from sonde.analyze.tracebacks import failing_line
 from sonde.clock import iso
 from sonde.read.coverage import coverage_from
 from sonde.read.failures import explain_exit, first_failure
@@ -12,9 +13,11 @@ from sonde.read.training import Training, reported_steps
 from sonde.read.workers import WorkerLife
 from sonde.records.documents import (
     ExitDocument,
+    FailingLineDocument,
     LifeDocument,
     LostDocument,
     OpenWindowDocument,
+    OutputTailDocument,
     OverheadDocument,
     RecordingDocument,
     RunDocument,
@@ -52,6 +55,7 @@ def status_document(
         "attempts": max((item.attempt.number for item in facts.attempts), default=0),
         "exit": exit_,
         "exit_code": exit_["code"] if exit_ else None,
+        "output_tail": _output_tail(decisive),
         "start_time": _time(facts.start_ns),
         "end_time": _time(facts.end_ns),
         "duration_seconds": facts.seconds(now_ns),
@@ -140,9 +144,28 @@ def _exit(facts: JobFacts, attempt: NodeAttempt) -> ExitDocument | None:
         "reason": exit_.reason.value,
         "message": exit_.message,
         "traceback": exit_.traceback,
+        "failed_at": _failed_at(exit_.traceback),
         "worker": exit_.worker,
         "left_running": list(exit_.left_running),
     }
+
+
+def _failed_at(traceback: str | None) -> FailingLineDocument | None:
+    found = failing_line(traceback) if traceback else None
+    if found is None:
+        return None
+    return {
+        "file": found.file,
+        "line": found.line,
+        "function": found.function,
+        "code": found.code,
+        "row": found.row,
+    }
+
+
+def _output_tail(attempt: NodeAttempt | None) -> OutputTailDocument:
+    tail = attempt.exit.output_tail if attempt and attempt.exit else {}
+    return {"stdout": list(tail.get("stdout", ())), "stderr": list(tail.get("stderr", ()))}
 
 
 def _life(life: WorkerLife) -> LifeDocument:

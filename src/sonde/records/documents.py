@@ -70,6 +70,23 @@ class RuleDocument(TypedDict):
     findings: list[FindingDocument]
 
 
+class FailingLineDocument(TypedDict):
+    """The innermost frame of the user's code in a traceback."""
+
+    file: str
+    line: int
+    function: str
+    code: str
+    row: int  # its line in the traceback, from 0
+
+
+class OutputTailDocument(TypedDict):
+    """The last lines of stdout and stderr; empty if they went to a terminal or a pipe."""
+
+    stdout: list[str]
+    stderr: list[str]
+
+
 class ExitDocument(TypedDict):
     """How a job or an attempt ended."""
 
@@ -78,6 +95,7 @@ class ExitDocument(TypedDict):
     reason: Annotated[str, ExitReason]
     message: str | None
     traceback: str | None
+    failed_at: FailingLineDocument | None
     worker: int | None
     left_running: list[str]
 
@@ -236,6 +254,7 @@ class JobStatusDocument(TrainingDocument, RecordingDocument):
     attempts: int
     exit: ExitDocument | None
     exit_code: int | None
+    output_tail: OutputTailDocument
     start_time: str | None
     end_time: str | None
     duration_seconds: float | None

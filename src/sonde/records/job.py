@@ -95,6 +95,8 @@ class Exit:
     worker: int | None = None  # the rank that failed first
     # the end of the message that only the launcher knows; None: from a version without this field
     hint: str | None = None
+    # the last lines of its streams, if they went to files
+    output_tail: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from sonde.guard import Guard
 from sonde.records.chart import Spec
 from sonde.records.documents import FindingDocument
 from sonde.report.documents import report_document, rule_documents
-from sonde.report.findings import failure_traceback, finding_cards
+from sonde.report.findings import failure_details, finding_cards
 from sonde.report.sections import SECTIONS, FilledSection, charts_by_section, fill
 from sonde.report.sentences import headlines, outcome
 from sonde.report.size_limit import fit_page
@@ -124,7 +124,7 @@ class _Page:
             if (line := unrecorded_line(self.status["seen"]))
             else None,
             element("p", outcome(self.status, self.findings), class_="lead"),
-            failure_traceback(self.status),
+            *failure_details(self.status),
             element("ul", *(element("li", text) for text in sentences), class_="short")
             if sentences
             else None,

@@ -6,6 +6,7 @@ from typing import Any
 from sonde.drawing.html import Element, element, prose
 from sonde.formats import format_local_time, pluralize
 from sonde.report.evidence import evidence_lines
+from sonde.results.failure_details import failing_line_text, last_output, marked_traceback
 
 _MAX_CARDS = 60
 
@@ -21,18 +22,27 @@ def finding_cards(findings: Sequence[Mapping[str, Any]]) -> list[Element]:
     return cards
 
 
-def failure_traceback(status: Mapping[str, Any]) -> Element | None:
-    """The traceback of a failed job, if it has one."""
+def failure_details(status: Mapping[str, Any]) -> list[Element]:
+    """How a job died: the failing line, the traceback with that line marked, the last output."""
     exit_ = status["exit"]
-    if not exit_ or status["state"] != "failed" or not exit_["traceback"]:
-        return None
-    worker = "" if exit_["worker"] is None else f" of worker {exit_['worker']}"
-    return element(
-        "details",
-        element("summary", f"Traceback{worker}"),
-        element("pre", exit_["traceback"]),
-        open=True,
-    )
+    if not exit_ or status["state"] == "completed":
+        return []
+    details = []
+    if where := failing_line_text(exit_):
+        code = element("code", exit_["failed_at"]["code"], class_="failing")
+        details.append(element("p", element("b", "Failed at "), f"{where} ", code))
+    if trace := marked_traceback(exit_):
+        worker = "" if exit_["worker"] is None else f" of worker {exit_['worker']}"
+        lines = [
+            element("b", f"{text}\n", class_="failing") if is_failing else f"{text}\n"
+            for text, is_failing in trace
+        ]
+        pre = element("pre", *lines)
+        details.append(element("details", element("summary", f"Traceback{worker}"), pre, open=True))
+    for stream, tail in last_output(status).items():
+        summary = element("summary", f"Last lines of {stream}")
+        details.append(element("details", summary, element("pre", "\n".join(tail)), open=True))
+    return details
 
 
 def _card(finding: Mapping[str, Any], by_id: Mapping[str, Mapping[str, Any]]) -> Element:

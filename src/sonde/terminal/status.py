@@ -14,6 +14,7 @@ from sonde.formats import (
 )
 from sonde.records.notice import notice_label
 from sonde.results.coverage import unrecorded_line
+from sonde.results.failure_details import failing_line_text, last_output, marked_traceback
 from sonde.results.notices import latest_notices
 from sonde.results.overhead import overhead_text
 from sonde.results.rule_standing import failed_rules, issues, status_counts, worst_first
@@ -40,11 +41,17 @@ def verdict_lines(status: Mapping[str, Any], job: str) -> list[Text]:
 def status_lines(status: Mapping[str, Any]) -> list[Text]:
     """The state of a job and its reason first, then details, findings and resources."""
     lines = [*_not_seen_lines(status), Text(verdict(status), state_style(status["state"]))]
+    lines += _failing_line(status)
     lines += [Text(sentence) for sentence in (issues(status),) if sentence]
     lines.append(Text())
     rows = [*_facts(status), *training_rows(status), *_recorded(status)]
     lines += [Text.assemble((f"{label:<{_LABEL}}", QUIET), text) for label, text in rows if text]
-    lines += _traceback(status) + _findings(status) + phase_lines(status["phases"])
+    lines += (
+        _traceback(status)
+        + _last_output(status)
+        + _findings(status)
+        + phase_lines(status["phases"])
+    )
     return lines + resource_lines(status.get("resources", ()))
 
 
@@ -136,5 +143,24 @@ def _lost_text(gap: Mapping[str, Any]) -> str:
 
 
 def _traceback(status: Mapping[str, Any]) -> list[Text]:
-    trace = (status["exit"] or {}).get("traceback")
-    return [Text(), *map(Text, trace.splitlines())] if trace else []
+    """The traceback, in which the failing line of the user's code is marked."""
+    lines = [
+        Text(f">{text.removeprefix(' ')}", "bold red") if is_failing else Text(text)
+        for text, is_failing in marked_traceback(status["exit"])
+    ]
+    return [Text(), *lines] if lines else []
+
+
+def _failing_line(status: Mapping[str, Any]) -> list[Text]:
+    where = failing_line_text(status["exit"])
+    if not where:
+        return []
+    code = status["exit"]["failed_at"]["code"]
+    return [Text(f"at {where}"), *([Text(f"    {code}", "bold red")] if code else [])]
+
+
+def _last_output(status: Mapping[str, Any]) -> list[Text]:
+    lines: list[Text] = []
+    for stream, tail in last_output(status).items():
+        lines += [Text(), Text(f"last lines of {stream}", QUIET), *(Text(f"  {it}") for it in tail)]
+    return lines

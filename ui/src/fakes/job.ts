@@ -18,6 +18,7 @@ export function jobDocument(overrides: Partial<JobDocument> = {}): JobDocument {
     duration_seconds: 100,
     exit: null,
     exit_code: null,
+    output_tail: { stdout: [], stderr: [] },
     stages: {},
     steps: {},
     phases: {},

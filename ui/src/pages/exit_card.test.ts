@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ExitDocument } from "../api";
-import { exitFacts, exitTitle } from "./exit_card";
+import { exitFacts, exitTitle, failingLine, lastOutput, markedTraceback } from "./exit_card";
 
 const exit: ExitDocument = {
   code: 1,
@@ -8,6 +8,7 @@ const exit: ExitDocument = {
   reason: "exception",
   message: "ValueError: x",
   traceback: "…",
+  failed_at: null,
   worker: 3,
   left_running: [],
 };
@@ -42,4 +43,35 @@ test("exit code, signal and remaining processes are listed", () => {
     ["signal", "SIGKILL"],
     ["still running", "process 7 python"],
   ]);
+});
+
+test("facts that the message names already are not repeated", () => {
+  expect(exitFacts({ ...exit, code: 3, message: "exit code 3" })).toEqual([]);
+  expect(
+    exitFacts({ ...exit, code: 137, signal: "SIGKILL", message: "killed by SIGKILL" }),
+  ).toEqual([["exit code", "137"]]);
+});
+
+test("the failing line is named and marked in the traceback", () => {
+  const failed_at = { file: "train.py", line: 2, function: "load", code: "open(path)", row: 1 };
+  const failed = { ...exit, traceback: "Traceback\n  File\n    open(path)\nOSError", failed_at };
+  expect(failingLine(failed_at)).toBe("train.py:2, in load");
+  expect(failingLine({ ...failed_at, function: "<module>" })).toBe("train.py:2");
+  expect(markedTraceback(failed).map(([, isFailing]) => isFailing)).toEqual([
+    false,
+    true,
+    true,
+    false,
+  ]);
+  expect(markedTraceback(exit)).toEqual([["…", false]]);
+});
+
+test("the last output omits what the traceback repeats", () => {
+  const output_tail = { stdout: ["a", "b"], stderr: ["c"] };
+  expect(lastOutput({ exit, output_tail })).toEqual([["stdout", ["a", "b"]]]);
+  expect(lastOutput({ exit: { ...exit, traceback: null }, output_tail })).toEqual([
+    ["stdout", ["a", "b"]],
+    ["stderr", ["c"]],
+  ]);
+  expect(lastOutput({ exit, output_tail: { stdout: [], stderr: [] } })).toEqual([]);
 });

@@ -1,7 +1,8 @@
 // Why a job failed: the reason, the worker and the traceback.
 
-import type { JSX } from "preact";
+import { Fragment, type JSX } from "preact";
 import type { ExitDocument, JobDocument } from "../api";
+import type { FailingLineDocument } from "../generated/api_types";
 
 const REASONS: Record<string, string> = {
   exception: "Uncaught exception",
@@ -22,15 +23,46 @@ export function exitTitle(document: Pick<JobDocument, "state" | "exit">): string
   return exit.worker === null ? title : `${title} in worker ${exit.worker}`;
 }
 
-/** Exit code, signal, worker and remaining processes. */
+/** Exit code, signal and remaining processes, unless title or message name them already. */
 export function exitFacts(exit: ExitDocument): [string, string][] {
   const facts: [string, string][] = [];
-  if (exit.code !== null) facts.push(["exit code", String(exit.code)]);
-  if (exit.signal) facts.push(["signal", exit.signal]);
-  if (exit.worker !== null) facts.push(["worker", String(exit.worker)]);
+  if (exit.code !== null && !exit.message?.includes(`exit code ${exit.code}`))
+    facts.push(["exit code", String(exit.code)]);
+  if (exit.signal && !exit.message?.includes(exit.signal)) facts.push(["signal", exit.signal]);
   if (exit.left_running?.length)
     facts.push(["still running", exit.left_running.map((pid) => `process ${pid}`).join(", ")]);
   return facts;
+}
+
+/** Where the user's code failed: "train.py:12, in train". */
+export function failingLine(line: FailingLineDocument): string {
+  const isNamed = line.function !== "" && line.function !== "<module>";
+  return `${line.file}:${line.line}${isNamed ? `, in ${line.function}` : ""}`;
+}
+
+/** The lines of the traceback, and whether they are those of the failing line. */
+export function markedTraceback(exit: ExitDocument): [string, boolean][] {
+  const at = exit.failed_at;
+  const last = at ? at.row + (at.code ? 1 : 0) : -1;
+  return (exit.traceback ?? "")
+    .split("\n")
+    .map((line, row) => [line, at !== null && row >= at.row && row <= last]);
+}
+
+const MAX_OUTPUT_LINES = 12;
+
+/** The last lines by stream; without stderr if there is a traceback, which ends it. */
+export function lastOutput(
+  document: Pick<JobDocument, "exit" | "output_tail">,
+): [string, string[]][] {
+  const { stdout, stderr } = document.output_tail;
+  const streams: [string, string[]][] = [
+    ["stdout", stdout],
+    ["stderr", document.exit?.traceback ? [] : stderr],
+  ];
+  return streams
+    .map(([stream, lines]): [string, string[]] => [stream, lines.slice(-MAX_OUTPUT_LINES)])
+    .filter(([, lines]) => lines.length > 0);
 }
 
 export function ExitCard({ document }: { document: JobDocument }): JSX.Element | null {
@@ -51,11 +83,31 @@ export function ExitCard({ document }: { document: JobDocument }): JSX.Element |
       {facts.length > 0 && (
         <p class="sub">{facts.map(([name, value]) => `${name} ${value}`).join(" · ")}</p>
       )}
+      {exit?.failed_at && (
+        <p class="failed-at">
+          <b>Failed at </b>
+          {failingLine(exit.failed_at)} <code class="failing">{exit.failed_at.code}</code>
+        </p>
+      )}
       {exit?.traceback && (
         <pre role="region" tabIndex={0} aria-label="Traceback">
-          {exit.traceback}
+          {markedTraceback(exit).map(([line, isFailing], row) =>
+            isFailing ? (
+              <b key={row} class="failing">{`${line}\n`}</b>
+            ) : (
+              <Fragment key={row}>{`${line}\n`}</Fragment>
+            ),
+          )}
         </pre>
       )}
+      {lastOutput(document).map(([stream, lines]) => (
+        <Fragment key={stream}>
+          <h3>Last lines of {stream}</h3>
+          <pre role="region" tabIndex={0} aria-label={`Last lines of ${stream}`}>
+            {lines.join("\n")}
+          </pre>
+        </Fragment>
+      ))}
     </section>
   );
 }
