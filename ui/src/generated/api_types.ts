@@ -149,6 +149,21 @@ export interface RuleDocument {
   findings: FindingDocument[];
 }
 
+/** The innermost frame of the user's code in a traceback. */
+export interface FailingLineDocument {
+  file: string;
+  line: number;
+  function: string;
+  code: string;
+  row: number;
+}
+
+/** The last lines of stdout and stderr; empty if they went to a terminal or a pipe. */
+export interface OutputTailDocument {
+  stdout: string[];
+  stderr: string[];
+}
+
 /** How a job or an attempt ended. */
 export interface ExitDocument {
   code: number | null;
@@ -156,6 +171,7 @@ export interface ExitDocument {
   reason: ExitReason;
   message: string | null;
   traceback: string | null;
+  failed_at: FailingLineDocument | null;
   worker: number | null;
   left_running: string[];
 }
@@ -310,6 +326,7 @@ export interface JobStatusDocument {
   attempts: number;
   exit: ExitDocument | null;
   exit_code: number | null;
+  output_tail: OutputTailDocument;
   start_time: string | null;
   end_time: string | null;
   duration_seconds: number | null;
@@ -337,6 +354,7 @@ export interface StatusDocument {
   attempts: number;
   exit: ExitDocument | null;
   exit_code: number | null;
+  output_tail: OutputTailDocument;
   start_time: string | null;
   end_time: string | null;
   duration_seconds: number | null;
@@ -442,6 +460,7 @@ export interface JobDocument {
   attempts: number;
   exit: ExitDocument | null;
   exit_code: number | null;
+  output_tail: OutputTailDocument;
   start_time: string | null;
   end_time: string | null;
   duration_seconds: number | null;
