@@ -25,6 +25,10 @@ class Phase(StrEnum):
     BETWEEN = "between"
 
 
+COMPUTING_PHASES = (Phase.FORWARD.value, Phase.BACKWARD.value, Phase.OPTIMIZER.value)
+DELIBERATE_PHASES = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)  # not a fault if they are long
+
+
 class Stage(StrEnum):
     """A stage of a job."""
 

@@ -24,6 +24,11 @@ class WorkerInfo:
     versions: Mapping[str, str] = field(default_factory=dict)
     device: str = "cpu"
 
+    @property
+    def is_on_gpu(self) -> bool:
+        """Whether it trains on a GPU."""
+        return self.device.startswith("cuda")
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerBeat:

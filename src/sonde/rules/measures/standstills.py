@@ -16,8 +16,9 @@ from sonde.records.step import Phase
 from sonde.rules._rule import State
 
 STANDSTILLS = ObservationKind.STANDING_STILL.value
-_WAITING = ("collective", "backward", "device")  # for other workers
-_ON_PURPOSE = ("compiling", "checkpoint")
+# What a stuck worker does:
+WAITING_ACTIVITIES = ("collective", "backward", "device")  # it may wait for other workers
+LONG_ACTIVITIES = ("compiling", "checkpoint")  # take long, but end
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ class Pause:
     @property
     def is_waiting(self) -> bool:
         """Whether the worker may have waited for another worker."""
-        return self.activity in _WAITING or (not self.activity and self.phase in _WAITING)
+        activity = self.activity or self.phase
+        return activity in WAITING_ACTIVITIES
 
 
 def record_standstills(window: Window, state: State) -> None:
@@ -95,7 +97,7 @@ def find_pauses(
         spent = {name: int(item[index]) for name, item in table.phases_ns.items()}
         phase = max(spent, key=lambda name: spent[name])
         activity, line = _activity_in(standstills.get(str(table.worker), []), start_ns, end_ns)
-        if activity in _ON_PURPOSE or phase == Phase.DATA_WAIT:
+        if activity in LONG_ACTIVITIES or phase == Phase.DATA_WAIT:
             continue
         share = float(seconds[index]) / float(state["total"])
         times = (start_ns, end_ns, float(seconds[index]), typical, share)

@@ -17,11 +17,9 @@ from sonde.records.advice import PREDICTS, SpeedLimit
 from sonde.records.finding import Evidence, Finding
 from sonde.records.need import Need, Operations, Steps
 from sonde.records.shortfall import Shortfall
-from sonde.records.step import Phase
+from sonde.records.step import DELIBERATE_PHASES, Phase
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.training_kind import begin_attempt
-
-_DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +149,9 @@ def _add_pace(table: StepTable, state: State) -> None:
     if not is_usable.any():
         return
     phases_ns = {name: table.phases_ns[name][is_usable] for name in LIMITS.phases}
-    durations_ns = table.durations_ns[is_usable] - sum(phases_ns[name] for name in _DELIBERATE)
+    durations_ns = table.durations_ns[is_usable] - sum(
+        phases_ns[name] for name in DELIBERATE_PHASES
+    )
     row = [float(np.median(durations_ns)), *(float(np.mean(ns)) for ns in phases_ns.values())]
     rows = [*state.get("paces", []), [value / NANOSECONDS for value in row]]
     state["paces"] = rows[-LIMITS.recent_windows :]

@@ -6,6 +6,7 @@ from sonde.read.window import Window, WindowTensor
 from sonde.records.need import Losses, Need, Statistics
 
 LOSSES = "losses"  # scalars that are recorded at every step
+_GRADIENT_PREFIX = "gradient/"
 
 
 def chosen_tensors(
@@ -35,9 +36,19 @@ def needs_of(collections: Sequence[str] | None, regex: str | None) -> tuple[Need
     )
 
 
+def is_gradient(tensor: str) -> bool:
+    """Whether a tensor is the gradient of a parameter."""
+    return tensor.startswith(_GRADIENT_PREFIX)
+
+
 def layer_of(tensor: str) -> str:
     """Return the name of the parameter for a gradient, and the name itself otherwise."""
-    return tensor.removeprefix("gradient/")
+    return tensor.removeprefix(_GRADIENT_PREFIX)
+
+
+def tensor_label(tensor: str) -> str:
+    """Return "the gradient of fc1.weight" for a gradient, and the name itself otherwise."""
+    return f"the gradient of {layer_of(tensor)}" if is_gradient(tensor) else tensor
 
 
 def layers_affected(count: int) -> str:

@@ -13,15 +13,12 @@ from sonde.read.workers import WorkerLife
 from sonde.records.finding import Finding, Severity
 from sonde.records.job import ExitReason
 from sonde.records.need import Observations, Steps
-from sonde.records.observation import ObservationKind
 from sonde.records.observations.training import Stall
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.standstills import LONG_ACTIVITIES, STANDSTILLS, WAITING_ACTIVITIES
 from sonde.rules.measures.training_kind import begin_attempt
 
-_KIND = ObservationKind.STANDING_STILL.value
-_WAITING = ("collective", "backward", "device")
-_LONG_ACTIVITIES = ("compiling", "checkpoint")  # take long, but end
 _MAX_LISTED = 8
 _SUBJECT = "job"
 
@@ -73,7 +70,7 @@ class CollectiveHang(Rule):
 
     section = Section.SPEED
     calibration = LIMITS
-    needs = (Observations(_KIND), Steps())
+    needs = (Observations(STANDSTILLS), Steps())
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 10.0
     recovers_after: ClassVar[int] = 0
@@ -86,7 +83,7 @@ class CollectiveHang(Rule):
         begin_attempt(window, state)
         window.steps()
         standstills = state.of("standing")
-        for observation in window.observations(_KIND):
+        for observation in window.observations(STANDSTILLS):
             _update_standstill(observation, standstills)
         state["workers"] = len(window.attempt.ranks)
         failed = _failed_collective(window, standstills) if window.is_last else []
@@ -192,8 +189,10 @@ def _status(life: WorkerLife, standstills: State, window: Window) -> _WorkerStat
     if standstill is None:
         return None
     seconds = (window.end_ns - int(standstill["since_ns"])) / NANOSECONDS
-    if standstill["in"] in _LONG_ACTIVITIES and seconds < LIMITS.fatal_seconds:
+    if standstill["in"] in LONG_ACTIVITIES and seconds < LIMITS.fatal_seconds:
         return None
     activity = f" ({standstill['in']})" if standstill["in"] else ""
     text = f"is stuck in {standstill['line'] or 'unknown code'}{activity}"
-    return _WorkerStatus(rank, node, text, seconds, is_waiting=standstill["in"] in _WAITING)
+    return _WorkerStatus(
+        rank, node, text, seconds, is_waiting=standstill["in"] in WAITING_ACTIVITIES
+    )

@@ -143,7 +143,7 @@ class DataLoaderStarvation(Rule):
             ),
             None,
         )
-        on_gpu = life is not None and life.info.device.startswith("cuda")
+        on_gpu = life is not None and life.info.is_on_gpu
         hours = {"gpu_hours_lost": state["waited"] / 3600} if on_gpu else {}
         text = "" if loader is None else f" Its loader uses num_workers={loader.processes}."
         advice = loader.advice if loader is not None else ""

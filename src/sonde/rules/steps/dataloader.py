@@ -87,7 +87,7 @@ class Dataloader(Rule):
         for life in window.attempt.lives:
             worker_state = state.of("workers", life.info.rank)
             if "processes" in worker_state:
-                worker_state["is_on_gpu"] = life.info.device.startswith("cuda")
+                worker_state["is_on_gpu"] = life.info.is_on_gpu
                 nodes.setdefault(life.info.node, {})[life.info.rank] = worker_state
         for node, workers in nodes.items():
             yield self._judge_processes(window, node, workers)

@@ -17,16 +17,14 @@ from sonde.records.arrays import BoolArray, FloatArray
 from sonde.records.finding import Finding
 from sonde.records.need import Observations, Steps
 from sonde.records.shortfall import DataUnit, Shortfall
-from sonde.records.step import Mode, Phase
+from sonde.records.step import COMPUTING_PHASES, DELIBERATE_PHASES, Mode, Phase
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.standstills import STANDSTILLS, Pause, find_pauses, record_standstills
 from sonde.rules.measures.training_kind import has_rollout
 
-_COMPUTING = (Phase.FORWARD.value, Phase.BACKWARD.value, Phase.OPTIMIZER.value)
 # long steps at a regular interval are intended if the time goes here (local SGD, for example)
-_INTENDED_PHASES = (*_COMPUTING, Phase.COLLECTIVE.value)
-_DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
+_INTENDED_PHASES = (*COMPUTING_PHASES, Phase.COLLECTIVE.value)
 _EPSILON_SECONDS = 1e-9  # avoids a division by zero
 _MAX_LISTED = 20
 _METRICS = ("cpu.utilization_percent", "cpu.iowait_percent", "gpu.utilization_percent")
@@ -89,7 +87,7 @@ class _Outliers:
         """Select the long steps of a table and sum up their excess time by phase."""
         by_phase, typical_by_phase = {}, {}
         for phase, spent_ns in table.phases_ns.items():
-            if phase not in _DELIBERATE and is_usable.any():
+            if phase not in DELIBERATE_PHASES and is_usable.any():
                 typical_ns = median_of(spent_ns[is_usable])
                 typical_by_phase[phase] = typical_ns / NANOSECONDS
                 excess = spent_ns[is_long] - typical_ns
@@ -342,7 +340,9 @@ def _without_long_runs(is_long: BoolArray) -> BoolArray:
 
 def _training_seconds(table: StepTable) -> FloatArray:
     """Return the durations of steps without evaluation and checkpoints."""
-    deliberate = sum((table.phases_ns[item] for item in _DELIBERATE), np.zeros(len(table.steps)))
+    deliberate = sum(
+        (table.phases_ns[item] for item in DELIBERATE_PHASES), np.zeros(len(table.steps))
+    )
     return np.asarray((table.durations_ns - deliberate) / NANOSECONDS)
 
 

@@ -147,7 +147,7 @@ class Straggler(Rule):
         waiting = (
             "the other worker waits" if other_workers == 1 else f"{other_workers} workers wait"
         )
-        on_gpu = life is not None and life.info.device.startswith("cuda")
+        on_gpu = life is not None and life.info.is_on_gpu
         hours = {"gpu_hours_lost": other_workers * state["lost"] / 3600} if on_gpu else {}
         return self.finding(
             f"Worker {slow.worker}{where} takes {format_duration(slow.excess)} longer per step "

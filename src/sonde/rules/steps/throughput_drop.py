@@ -15,7 +15,7 @@ from sonde.records.arrays import BoolArray
 from sonde.records.finding import Finding
 from sonde.records.need import Steps
 from sonde.records.shortfall import DataUnit, Shortfall
-from sonde.records.step import Phase
+from sonde.records.step import COMPUTING_PHASES, DELIBERATE_PHASES, Phase
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.contention import (
@@ -32,9 +32,7 @@ from sonde.rules.measures.contention import (
 )
 from sonde.rules.measures.training_kind import begin_attempt
 
-_COMPUTING = (Phase.FORWARD.value, Phase.BACKWARD.value, Phase.OPTIMIZER.value)
 _LOADING = (Phase.DATA_WAIT.value, Phase.HOST_TO_DEVICE.value)  # longer for larger batches
-_DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +165,8 @@ class ThroughputDrop(Rule):
         excess = {phase: now.get(phase, 0.0) - typical.get(phase, 0.0) for phase in now}
         phase = max(excess, key=lambda name: excess[name])
         has_cause = (
-            excess[phase] >= LIMITS.phase_share * (seconds - before) and phase not in _COMPUTING
+            excess[phase] >= LIMITS.phase_share * (seconds - before)
+            and phase not in COMPUTING_PHASES
         )
         minimum = min(
             LIMITS.min_seconds, max(LIMITS.short_seconds, LIMITS.short_share * state["spent"])
@@ -245,7 +244,7 @@ def _median_step(table: StepTable, is_usable: BoolArray) -> dict[str, float] | N
     phases = {
         name: spent_ns[is_usable] / divisors
         for name, spent_ns in table.phases_ns.items()
-        if name not in _DELIBERATE and spent_ns.any()
+        if name not in DELIBERATE_PHASES and spent_ns.any()
     }
     if not phases:
         return None

@@ -11,7 +11,7 @@ from sonde.records.need import Need, Statistics
 from sonde.rules._parameters import Percent, Regex
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.streaks import Streaks
-from sonde.rules.measures.tensor_selection import chosen_tensors, layer_of, needs_of
+from sonde.rules.measures.tensor_selection import chosen_tensors, needs_of, tensor_label
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,9 @@ class AllZero(Rule):
     def _finding(
         self, name: str, percent: float, steps: tuple[int, int], worker: int | None
     ) -> Finding:
-        is_gradient = name.startswith("gradient/")
-        subject = f"the gradient of {layer_of(name)}" if is_gradient else name
         return self.finding(
-            f"{format_exact_percent(percent, digits=2)} of the values of {subject} are zero.",
+            f"{format_exact_percent(percent, digits=2)} of the values of {tensor_label(name)} are "
+            "zero.",
             step=steps,
             tensor=name,
             worker=worker,

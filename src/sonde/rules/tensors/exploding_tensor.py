@@ -16,7 +16,13 @@ from sonde.records.observations.parameters import FINITE, NonFiniteSource, Refus
 from sonde.rules._parameters import Regex
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.tensor_columns import column_of_all
-from sonde.rules.measures.tensor_selection import LOSSES, chosen_tensors, layer_of, needs_of
+from sonde.rules.measures.tensor_selection import (
+    LOSSES,
+    chosen_tensors,
+    is_gradient,
+    needs_of,
+    tensor_label,
+)
 
 _COLLECTIONS = ("gradients", "weights", "biases", "outputs")
 _PARAMETERS = ("weights", "biases")
@@ -216,7 +222,7 @@ class ExplodingTensor(Rule):
         more = f" ({pluralize(count, 'more tensor')} affected)" if count else ""
         origin_text = f" First seen in the {origin}." if origin else ""
         return self.finding(
-            f"{_display_name(first.name)} is {first.kind} at step {first.step}{more}.{origin_text}",
+            f"{tensor_label(first.name)} is {first.kind} at step {first.step}{more}.{origin_text}",
             severity=severity,
             step=(first.step, max(problem.step for problem in problems)),
             tensor=first.name,
@@ -234,7 +240,7 @@ class ExplodingTensor(Rule):
 def _sort_key(problem: _NonFinite) -> tuple[int, int]:
     """Sort by step, and within a step in the order of computation: loss, gradients, others."""
     name = problem.name
-    rank = 0 if name.startswith("loss") else 1 if name.startswith("gradient/") else 2
+    rank = 0 if name.startswith("loss") else 1 if is_gradient(name) else 2
     return problem.step, rank
 
 
@@ -284,7 +290,3 @@ def _origin(window: Window) -> str:
                 else f"{role} {observation.subject}"
             )
     return ""
-
-
-def _display_name(name: str) -> str:
-    return f"the gradient of {layer_of(name)}" if name.startswith("gradient/") else name

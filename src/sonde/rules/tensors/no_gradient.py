@@ -19,6 +19,7 @@ from sonde.rules.measures.open_faults import (
     resolve,
     summarize_names,
 )
+from sonde.rules.measures.tensor_selection import is_gradient
 
 _KIND = ObservationKind.NO_GRADIENT.value
 _WARNINGS = (LayerUse.CUT, LayerUse.UNTRACKED, LayerUse.CLEARED)
@@ -105,7 +106,7 @@ class NoGradient(Rule):
 
     def _finding(self, names: list[str], window: Window, state: State) -> Finding:
         faults = state.of("stands")
-        other_count = sum(name.startswith("gradient/") for name in window.data.infos())
+        other_count = sum(map(is_gradient, window.data.infos()))
         first = min(int(faults[name]["since"]) for name in names)
         is_cut = any(faults[name]["use"] in _WARNINGS for name in names)
         location = faults[names[0]].get("place", "")

@@ -19,6 +19,7 @@ from sonde.rules.measures.open_faults import (
     resolve,
     summarize_names,
 )
+from sonde.rules.measures.tensor_selection import is_gradient
 
 _UNOWNED = ObservationKind.UNOWNED_PARAMETER.value
 _UNMOVED = ObservationKind.UNMOVED_PARAMETER.value
@@ -184,4 +185,4 @@ def _steps(window: Window, state: State) -> tuple[int, int]:
 
 def _count_owned(window: Window) -> int:
     """Return the number of parameters with gradients that an optimizer has."""
-    return sum(name.startswith("gradient/") for name in window.data.infos())
+    return sum(map(is_gradient, window.data.infos()))

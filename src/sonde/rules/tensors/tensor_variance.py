@@ -12,7 +12,7 @@ from sonde.records.need import Statistics
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.streaks import Streaks
-from sonde.rules.measures.tensor_selection import layer_of
+from sonde.rules.measures.tensor_selection import tensor_label
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +90,9 @@ class TensorVariance(Rule):
     ) -> Finding:
         is_above = self.max_threshold is not None and variance > self.max_threshold
         limit = self.max_threshold if is_above else self.min_threshold
-        subject = f"the gradient of {layer_of(name)}" if name.startswith("gradient/") else name
         side = "above" if is_above else "below"
         return self.finding(
-            f"The variance of {subject} is {variance:.3g}, {side} {limit:.3g}.",
+            f"The variance of {tensor_label(name)} is {variance:.3g}, {side} {limit:.3g}.",
             step=steps,
             tensor=name,
             worker=worker,
