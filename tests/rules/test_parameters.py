@@ -1,10 +1,14 @@
 """Parameters of rules from files, the command line and calls."""
 
+import ast
 import dataclasses
+import inspect
+from pathlib import Path
 
 import pytest
 
 import sonde
+import sonde.rules
 from sonde.errors import UsageError
 from sonde.records.finding import Setting
 from sonde.rules import file_name, load_rule, rule_names
@@ -48,6 +52,24 @@ def test_every_rule_declares_its_section_and_cannot_change_its_thresholds(name: 
         first = dataclasses.fields(kind.calibration)[0].name  # type: ignore[arg-type]
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(kind.calibration, first, 0)
+        assert (type(kind.calibration).__doc__ or "").count("\n") > 1, "say where they come from"
+
+
+NOT_THRESHOLDS = {"_MAX_LISTED", "_CHANNEL_AXIS", "_EPSILON_SECONDS"}
+
+
+def test_thresholds_are_fields_of_a_calibration_not_constants() -> None:
+    for file in Path(inspect.getfile(sonde.rules)).parent.rglob("*.py"):
+        for statement in ast.parse(file.read_text()).body:
+            value = getattr(statement, "value", None)
+            if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(
+                getattr(value, "operand", value), ast.Constant
+            ):
+                number = ast.literal_eval(value)  # type: ignore[arg-type]
+                target = getattr(statement, "target", None) or statement.targets[0]  # type: ignore[union-attr]
+                name = ast.unparse(target)
+                is_number = isinstance(number, int | float) and not isinstance(number, bool)
+                assert not is_number or name in NOT_THRESHOLDS, f"{file.name}: {name} = {number}"
 
 
 def test_texts_are_converted_to_the_parameter_type() -> None:

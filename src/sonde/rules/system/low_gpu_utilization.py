@@ -54,8 +54,8 @@ class LowGPUUtilization(Rule):
     - One of them must hold in each quarter of the last 2 windows of `window` samples, and at the
       start of training in each quarter of the samples so far, from 60 samples (30 s) on. Each
       quarter must contain the end of a training step.
-    - The first 3 steps, and steps that mostly evaluate or save a checkpoint, do not count.
-    - Not applied to GPUs that are idle all the time (see IdleGPU).
+    - The first 3 steps, steps that mostly evaluate or save a checkpoint, and GPUs that are idle all
+      the time (see IdleGPU) do not count.
     - Classic: one window after `patience` is enough, and fluctuating means that the 5th percentile
       is below `threshold_p5`.
     What to do: Underused: increase the batch size, use lower precision or a smaller GPU.
