@@ -1,8 +1,8 @@
 """Compare two checkouts: `python -m benchmarks.compare FOLDER NAME …`.
 
 Runs each benchmark in this checkout and in another one, in turn, so that both see the same machine.
-Each checkout uses the interpreter of its own `.venv` if it has one. A row is the median of its
-runs; the note has their range.
+Each checkout uses the interpreter of its own `.venv`, where it is installed: some benchmarks start
+commands without PYTHONPATH. A row is the median of its runs; the note has their range.
 """
 
 import argparse
@@ -37,6 +37,9 @@ def main() -> int:
     parser.add_argument("--save", metavar="NAME", help="save the table in benchmarks/results")
     options = parser.parse_args()
     other_checkout = options.folder.resolve()
+    for checkout in (other_checkout, _HERE):
+        if not _python_of(checkout).exists():
+            parser.error(f"{checkout} has no .venv. Run: make -C {checkout} setup")
     facts = describe_environment()
     rows: list[Row] = []
     for name in options.names:
@@ -58,9 +61,8 @@ def rows_of(folder: Path, name: str) -> list[dict[str, Any]]:
     """Run a benchmark once in a checkout and return its rows."""
     paths = [str(folder / "src"), str(folder), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    python = folder / ".venv" / "bin" / "python"
     done = subprocess.run(
-        [str(python) if python.exists() else sys.executable, "-c", _RUN, name],
+        [str(_python_of(folder)), "-c", _RUN, name],
         cwd=folder,
         env=environment,
         stdout=subprocess.PIPE,
@@ -68,6 +70,10 @@ def rows_of(folder: Path, name: str) -> list[dict[str, Any]]:
     )
     documents: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
     return documents
+
+
+def _python_of(checkout: Path) -> Path:
+    return checkout / ".venv" / "bin" / "python"
 
 
 def compare(

@@ -56,13 +56,13 @@ class Scores:
         stopped = sum(_would_stop(outcome) for outcome in healthy)
         due = len(self.with_deadline)
         of_faults = [
-            Row(f"{title}: detected", detected, "%", "≥ 95 %", detected >= _MIN_DETECTED),
-            Row(f"{title}: by the right rule", right, "%", "≥ 90 %", right >= _MIN_NAMED),
-            Row(f"{title}: and the culprit named", named, "%", "≥ 90 %", named >= _MIN_NAMED),
+            Row(f"{title}: detected", detected, "%", "≥ 95%", detected >= _MIN_DETECTED),
+            Row(f"{title}: by the right rule", right, "%", "≥ 90%", right >= _MIN_NAMED),
+            Row(f"{title}: and the culprit named", named, "%", "≥ 90%", named >= _MIN_NAMED),
             Row(f"{title}: state checks late", len(self.late), f"of {due}", "0", not self.late),
         ]
         of_healthy = [
-            Row(f"{title}: healthy with an alarm", alarmed, "%", "≤ 1 %", alarmed <= _MAX_ALARMED),
+            Row(f"{title}: healthy with an alarm", alarmed, "%", "≤ 1%", alarmed <= _MAX_ALARMED),
             Row(f"{title}: healthy with an alarm or advice", advised, "%"),
             Row(
                 f"{title}: healthy, but a stop action would stop it", stopped, "", "0", not stopped
