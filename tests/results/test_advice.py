@@ -93,7 +93,7 @@ def test_missing_data_is_listed_with_the_rules_that_need_it() -> None:
     )
     advice = advice_on([lacking])
     assert advice.sentence == "Not enough data for advice."
-    assert advice.details == ("Not judged (no GPU operations were profiled): LaunchBound",)
+    assert advice.details == ("Not evaluated (no GPU operations were profiled): LaunchBound",)
 
 
 def test_predictions_are_written_with_their_uncertainty() -> None:

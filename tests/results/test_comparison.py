@@ -114,7 +114,7 @@ def test_runs_without_common_values_say_so() -> None:
     assert comparison.divergence() == Equality(0, None)
     speed, divergence = comparison.sentences
     assert "too few training steps" in speed
-    assert "no recorded values of the same steps" in divergence
+    assert "no values recorded at the same steps" in divergence
 
 
 def test_settings_that_differ_are_listed_by_section() -> None:

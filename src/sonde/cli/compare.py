@@ -14,9 +14,9 @@ from sonde.terminal.output import print_lines
 class Compare(Command):
     """Compare jobs with the first one: settings, speed, losses, findings, first divergence.
 
-    Differences of step times have the noise of their means (95%). The first ten percent of the
-    steps, at most ten, do not count: caches are cold. The first divergence is the earliest step
-    at which a scalar, or the mean or norm of a tensor, differs by more than rounding.
+    Differences of step times are shown with their 95% interval. The first 10% of the steps (up to
+    10) do not count, because caches are cold. The first divergence is the earliest step at which a
+    scalar, or the mean or norm of a tensor, differs by more than rounding.
     """
 
     example = "sonde compare baseline candidate"

@@ -24,7 +24,7 @@ MIN_SPEEDUP = 1.03  # a smaller gain is within the noise of a step's duration
 _ABOUT_EQUAL = 1.1  # bounds this close are shown as one number
 _MAX_REMEDIES = 2  # in the sentence
 _MAX_PLACES = 8
-_NO_TRAINING = "No training steps recorded, so there is nothing to advise on."
+_NO_TRAINING = "No training steps recorded, so there is no advice."
 _NOTHING_RUN = "No rules were run. To run them: sonde check JOB"
 _NOTHING_FOUND = "No change with a predictable speed-up found."
 _NO_DATA_YET = "Not enough data for advice."
@@ -163,7 +163,9 @@ def _missing(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
         if evaluation.summary.get(PREDICTS) and is_undecided and evaluation.reason:
             reason = evaluation.reason.removeprefix("Not enough data: ")
             reasons.setdefault(reason, []).append(evaluation.rule)
-    return tuple(f"Not judged ({reason}): {', '.join(names)}" for reason, names in reasons.items())
+    return tuple(
+        f"Not evaluated ({reason}): {', '.join(names)}" for reason, names in reasons.items()
+    )
 
 
 def _without_items(evaluations: Sequence[Evaluation]) -> str:

@@ -59,7 +59,7 @@ class Equality:
     def sentence(self, first: str, second: str) -> str:
         """Say how long the runs are equal."""
         if self.last_step is None:
-            return f"{first} and {second} have no recorded values of the same steps."
+            return f"{first} and {second} have no values recorded at the same steps."
         values = pluralize(self.compared, "recorded value")
         return f"{first} and {second} are equal up to step {self.last_step} ({values} compared)."
 

@@ -45,8 +45,7 @@ class LaunchBound(ProfileRule):
     Why it matters: The GPU waits for Python in every step. A faster GPU would not help.
     How it decides:
     - In a profiled step, the host launches 50 or more kernels one by one.
-    - The time that kernels run is less than `threshold` percent of an unprofiled step, waits for
-      data excluded.
+    - Kernels run for less than `threshold` percent of an unprofiled step, excluding waits for data.
     - At least half of the idle time follows a launch that came too late, and not a wait for data
       or a synchronization.
     - The GPU alone would take less than 87% of the time.
@@ -127,7 +126,7 @@ def _compilation(measured: State, pace: Pace, host: float, busy: float) -> Itera
         saved = min(most, host * (1 - kept))
         reason = (
             f"merging pointwise kernels leaves {format_count(measured['after_fusion'])} of "
-            f"{format_count(measured['launches'])} launches, at today's time per launch; the "
+            f"{format_count(measured['launches'])} launches, at the current time per launch; the "
             f"kernels alone take {format_duration(busy)}. Not measured on this job."
         )
         bounds = (LIMITS.certain_share * saved, saved, most)

@@ -47,9 +47,9 @@ class LoadBalancing(Rule):
     How it decides:
     - The utilization histograms (10 bins) of two GPUs differ by more than `threshold`: the average
       shift needed to turn one into the other (0.2 is 20 percentage points).
-    - This holds in 2 intervals of 120 samples of training in a row. As long as no interval was
-      even, 60 samples (30 s) are enough if the distance is clear: further from `threshold` than its
-      noise (3 standard deviations).
+    - This holds in 2 intervals of 120 samples of training in a row. If no interval was balanced so
+      far, 60 samples (30 s) are enough, provided that the distance exceeds `threshold` by 3
+      standard deviations of its noise.
     - The first 3 steps, and steps that mostly evaluate or save a checkpoint, do not count.
     - GPUs that are idle, or on which the job holds no memory, do not count. Not applied to jobs
       with one GPU.
