@@ -68,6 +68,24 @@ TOKENS = {
     "JSON web token": ".".join(
         (random_secret("ey" + "J", 30), random_secret("ey" + "J", 40), random_secret("", 43))
     ),
+    "Telegram in a URL": random_secret("bot123456789:" + "AA", 33),
+    "Google refresh": random_secret("1/" + "/0", 60),
+    "X bearer": "A" * 21 + random_secret("", 60) + "%3D" + random_secret("b", 20),
+    "Mailchimp": random_secret("", 32, HEX, "-us" + "12"),
+    "Mailgun sending": random_secret("", 32, HEX) + random_secret("-", 8, HEX, "-0a1b2c3d"),
+    "Terraform Cloud": random_secret("", 14, suffix=".atlas" + "v1.") + random_secret("t", 60),
+    "Airtable": random_secret("pa" + "t", 14) + random_secret(".", 64, HEX),
+    "Asana": "1/" + random_secret("", 16, "0123456789") + random_secret(":", 32, HEX),
+    "Dynatrace": random_secret("dt" + "0c01.", 24, UPPER) + random_secret(".", 64, UPPER),
+    "Heroku": "HR" + "KU-" + "01234567-89ab-cdef-0123-456789abcdef",
+    "Cloudflare origin": random_secret("v1" + ".0-", 24, HEX) + random_secret("-", 146, HEX),
+    "Braintree": "access" + "_token$production$0a1b2c3d4e5f6g7h$" + random_secret("", 32, HEX),
+    "LaunchDarkly": "sd" + "k-01234567-89ab-4def-8123-456789abcdef",
+    "Buildkite": random_secret("bk" + "ua_", 40, HEX),
+    "SonarQube": random_secret("sq" + "p_", 40, HEX),
+    "1Password": "A" + "3-ABC123-DEF456GHI78-JKL90-MNO12-PQR34",
+    "old Vault": random_secret("s" + ".1", 23),
+    "crypt": "$6" + "$" + random_secret("", 16, suffix="$") + random_secret("h", 80),
     "base64": random_secret("", 60, LETTERS + "+/", "=="),
     "random": random_secret("Ab1", 40),
 }
@@ -117,6 +135,28 @@ def test_tokens_of_known_formats_are_masked_anywhere(kind: str) -> None:
         "Command '['mysql', '--password', '{}', 'db']' returned non-zero exit status 1.",
         '    subprocess.run(["sshpass", "-p", "{}", "ssh"], check=True)',
         "curl -u me:{} https://host",
+        "os.environ.get('DB_PASS" + "WORD', '{}')",
+        "os.putenv(b'DB_PASS" + "WORD', b'{}')",
+        '[["api_' + 'key", "{}"]]',
+        '{{"name": "DB_PASS' + 'WORD", "value": "{}"}}',
+        "- name: DB_PASS" + "WORD\n  value: {}",
+        '<property name="pass' + 'word" value="{}"/>',
+        "def connect(host, pass" + 'word: str = "{}", port=1):',
+        "    pass" + "word = os.environ.get('PW') or '{}'",
+        "    pass" + "word = prefix + '{}'",
+        "    pass" + "word = 'first ' '{}'",
+        "    pass" + "word = ask(\n        'first', '{}'\n    )",
+        "    pass" + "word = " + "'" * 3 + "{}" + "'" * 3,
+        "    user, pass" + "word = 'me', '{}'",
+        "requests.get(url, auth=('me', '{}'), timeout=1)",
+        "if token != '{}':",
+        "pass" + "word%3D{}%26x",
+        "passcode: {}",
+        "setenv DB_PASS" + "WORD {}",
+        "machine h\n  login me\n  pass" + "word {}",
+        "CREATE USER me IDENTIFIED BY '{}'",
+        "ALTER ROLE me WITH ENCRYPTED PASS" + "WORD '{}'",
+        "SET PASS" + "WORD FOR me = PASS" + "WORD('{}')",
         "<pass" + "word>{}</pass" + "word>",
         "<db:client-sec" + 'ret type="text"> {} </db:client-sec' + "ret>",
         "<pass" + "word><![CDATA[{}]]></pass" + "word>",
@@ -168,6 +208,11 @@ def test_closing_quote_after_a_masked_value_is_kept(text: str, masked: str) -> N
         "mysql -u root -p{} db",
         "sshpass -p {} ssh box",
         "docker login -u me -p {} registry",
+        "redis-cli -a {} ping",
+        "ldapsearch -x -w {} -b dc=x",
+        "unzip -P {} data.zip",
+        "openssl enc -aes256 -k {}",
+        "Command '['redis-cli', '-a', '{}']' returned non-zero exit status 1.",
         "Command '['mysql', '-p{}', 'db']' returned non-zero exit status 1.",
         "Command '['/usr/bin/sshpass', '-p', '{}', 'ssh']' returned non-zero exit status 1.",
     ],
@@ -179,6 +224,12 @@ def test_the_password_after_p_is_masked_for_programs_that_take_one(text: str) ->
 def test_only_the_lines_of_a_secret_block_are_masked() -> None:
     text = "db:\n  pass" + "word: |\n    hunter\n\n    two\n  host: x\nlr: 1"
     assert mask_text(text) == f"db:\n  password: {MASK}\n  host: x\nlr: 1"
+
+
+def test_other_words_of_an_expression_are_kept() -> None:
+    text = "    pass" + "word = read(prefix, 'hunter', 3) or default + 'hunter'  # why"
+    masked = f"    password = {MASK}, '{MASK}', 3) or default + '{MASK}'  # why"
+    assert mask_text(text) == masked
 
 
 def test_text_after_a_private_key_is_kept() -> None:
@@ -239,6 +290,12 @@ def test_secrets_in_the_arguments_of_a_failed_subprocess_are_masked() -> None:
         'getpass.getpass("User: ")',
         'tokenizer.set_pad_token("<pad>"), model.set_token("the")',
         "set_password(user, value) takes 2 arguments",
+        "('loss', '0.5'), ['key', 'value'], {'name': 'resnet50', 'value': '0.125'}",
+        "name: learning_rate\n  value: 0.001",
+        "tar -p, ls -a runs, zip -r out.zip runs, gcc -w main.c, curl -k https://host",
+        "wandb login failed, huggingface-cli login --add-to-git-credential",
+        "WITH passwords AS (SELECT 'a')",
+        "s.SomeAttributeOfAnObject, live_metrics, v1.0-rc1, 1/0",
         "ampere_sgemm_128x64_tn, nvjet_hsh_192x192_64x4_2x1_v_bz_coopB_NNT",
     ],
 )
@@ -288,6 +345,18 @@ def test_reference_pages_are_unchanged() -> None:
         "password: |\n" * 20_000,
         "password: |\n " * 20_000,
         "password =" * 20_000,
+        "password = a + " * 20_000,
+        "password = (" * 20_000,
+        "a, password = 'a' " * 12_000,
+        "('password', '" * 12_000,
+        "name: password\n" * 12_000,
+        "name=password value=" * 9_000,
+        "login a password " * 10_000,
+        "login -a " * 20_000,
+        "WITH PASSWORD 'a" * 10_000,
+        "redis-cli -a " * 12_000,
+        "$6$" * 60_000,
+        "pat" * 60_000,
     ],
     ids=lambda text: repr(text[:16]),
 )

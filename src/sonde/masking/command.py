@@ -4,17 +4,17 @@ import re
 from collections.abc import Sequence
 
 from sonde.masking.names import is_perhaps_secret_name, is_secret_name
+from sonde.masking.programs import is_attached_password, password_option
 from sonde.masking.shapes import is_opaque
 from sonde.masking.text import (
     LOGIN_OPTIONS,
     MASK,
-    is_attached_password,
-    is_password_program,
     is_secret_option,
     mask_attached,
     mask_login,
     mask_text,
     readable,
+    takes_value,
 )
 
 _ASSIGNED = re.compile(r"[\w.+~-]+")
@@ -23,22 +23,21 @@ _ASSIGNED = re.compile(r"[\w.+~-]+")
 def mask_command(words: Sequence[str]) -> tuple[str, ...]:
     """Mask secrets of a command line: after `--password`, in `--token=…`, `KEY=…` and URLs."""
     masked: list[str] = []
-    takes_password = False
-    previous = ""
+    password, previous = "", ""
     for word in words:
-        takes_password = takes_password or is_password_program(word)
-        masked.append(_mask_word(word, previous, takes_password=takes_password))
+        password = password or password_option(word)
+        masked.append(_mask_word(word, previous, password))
         previous = word
     return tuple(masked)
 
 
-def _mask_word(word: str, previous: str, *, takes_password: bool) -> str:
+def _mask_word(word: str, previous: str, password: str) -> str:
     name, equals, value = word.partition("=")
-    is_value = previous.startswith("-") and "=" not in previous and not word.startswith("--")
-    if is_value and word and is_secret_option(previous, word, takes_password=takes_password):
+    is_value = takes_value(previous) and not word.startswith("--")
+    if is_value and word and is_secret_option(previous, word, password):
         return MASK
-    if takes_password and is_attached_password(word):
-        return f"-p{MASK}"
+    if is_attached_password(word, password):
+        return f"{password}{MASK}"
     if value.strip("=") and _ASSIGNED.fullmatch(name) and _is_secret_variable(name, value):
         return f"{readable(name)}={MASK}"
     if equals and name in LOGIN_OPTIONS:

@@ -4,7 +4,7 @@ import re
 
 # values of these names are always masked
 _SECRET = re.compile(
-    r"pass(wd|word|phrase)|secret|token|api[_-]?key|access[_-]?key|account[_-]?key"
+    r"pass(wd|word|phrase|code)|mnemonic|secret|token|api[_-]?key|access[_-]?key|account[_-]?key"
     r"|private[_-]?key|(^|[_.-])key$|credential"
     r"|(^|[_.-])(auth|pwd|pw|pat|dsn|cookie|session|creds?|sig|webhook)($|[_.-])"
     r"|authorization|connection[_-]?string|signature|(^|[_.-])jwt($|[_.-])",

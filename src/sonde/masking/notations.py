@@ -9,16 +9,16 @@ _ELEMENT = re.compile(
     r"(<(?:\w{1,40}:)?([\w.-]{1,80})(?:\s[^<>]{0,200})?>)"
     r"(\s*)([^<\s][^<]*|<!\[CDATA\[[^\]]{0,1000}\]\]>\s*)(?=</(?:\w{1,40}:)?\2\s*>)"
 )
-_LITERAL = (
+LITERAL = (
     r"\"(?:[^\"\\\n]|\\.){0,1000}\"|'(?:[^'\\\n]|\\.){0,1000}'"
     r"|\\{1,7}\"[^\"\n]{0,1000}\"|\\{1,7}'[^'\n]{0,1000}'"
 )
 _SETTER = re.compile(
     r"(?<![A-Za-z0-9])((?:set|with|update|change|reset)_?([A-Za-z]\w{0,80})\()"
-    rf"((?:[^()\"'\\\n]|{_LITERAL}){{0,200}})",
+    rf"((?:[^()\"'\\\n]|{LITERAL}){{0,200}})",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(_LITERAL)
+_QUOTED = re.compile(LITERAL)
 _QUOTES = re.compile(r"\\{0,7}[\"']")
 _LINE_END = r"(?:\n|\\n)"  # a line break, or its escape sequence in a string literal
 _BLOCK_START = re.compile(rf"[|>][-+0-9]{{0,2}}[ \t]*{_LINE_END}")

@@ -23,7 +23,16 @@ _TOKENS = (
     r"hv[sbr]\.[\w-]{20,}|ATATT3[\w=-]{20,}|lin_api_[A-Za-z0-9]{30,}|tskey-[\w-]{16,}",
     r"gl(?:sa|c)_[A-Za-z0-9_=-]{24,}|sntry[su]_[\w=+/-]{24,}|NRAK-[A-Z0-9]{20,}|sbp_[a-f0-9]{40}",
     r"PMAK-[A-Za-z0-9-]{30,}|AGE-SECRET-KEY-1[A-Z0-9]{50,}|[A-Za-z0-9_~.]{3}8Q~[\w.~-]{30,}",
-    r"\d{8,10}:AA[\w-]{32,}|[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,}",  # bots of chats
+    r"(?:bot)?\d{8,10}:AA[\w-]{32,}|[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,}",  # bots of chats
+    r"1//0[\w-]{30,}|A{20}[A-Za-z0-9%]{30,}|t1\.[\w-]{10,}={0,2}\.[\w-]{60,}",  # Google, X, Yandex
+    r"[a-f0-9]{32}-(?:us\d{1,2}|[a-f0-9]{8}-[a-f0-9]{8})(?![\w-])",  # Mailchimp, Mailgun
+    r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}|s\.(?=[A-Za-z]{0,23}\d)[A-Za-z0-9]{24}(?![A-Za-z0-9])",
+    r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}|[01]/\d{16}:[a-f0-9]{32}|dt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{30,}",
+    r"HRKU-[\w-]{30,}|v1\.0-[a-f0-9]{24}-[a-f0-9]{100,}|access_token\$[a-z]+\$\w+\$[a-f0-9]{32}",
+    r"(?:sdk|mob)-[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}|(?:live|test)_[a-f0-9]{35}",
+    r"sm_(?:aat|pat|sat)_[A-Za-z0-9]{16}|bk[a-z]{2}_[a-f0-9]{40}|sq[aup]_[a-f0-9]{40}",
+    r"secret_\w{1,40}_[a-f0-9]{32}\.[A-Za-z0-9]{32}|A3-[A-Z0-9]{6}-[A-Z0-9-]{11,13}(?:-[A-Z0-9]{5}){3}",
+    r"\$(?:2[abxy]|[156y]|apr1|argon2\w{1,2})\$[\w./$=,+-]{20,}",  # hashes of passwords
     r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*",  # a JSON web token
 )
 _HEADER = re.compile(

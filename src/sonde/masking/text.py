@@ -2,9 +2,19 @@
 
 import re
 
+from sonde.masking.expressions import other_literals
+from sonde.masking.known_values import is_other_variable, mask_known_values
 from sonde.masking.names import is_perhaps_secret_name, is_secret_name
 from sonde.masking.notations import block_end, is_ambiguous, mask_elements, mask_setters
+from sonde.masking.pairs import mask_pairs
+from sonde.masking.programs import (
+    is_attached_password,
+    is_program_password,
+    mask_program_passwords,
+    password_option,
+)
 from sonde.masking.shapes import is_opaque, mask_private_keys, mask_shapes
+from sonde.masking.statements import mask_statements
 
 MASK = "***"
 
@@ -15,7 +25,7 @@ _URL_TOKEN = re.compile(r"(?<=://)[^/\s:@]{16,}(?=@)")
 # the URL of a webhook is all that is needed to post to it
 _WEBHOOK = re.compile(
     r"((?:https?://[^\s\"'<>]{0,500}?/(?:webhooks?|webhookb2|services(?=/T[A-Z0-9]{6,}/))"
-    r"|hooks\.slack\.com/\w+|discord(?:app)?\.com/api/webhooks|office\.com/webhook(?:b2)?)/)"
+    r"|hooks\.slack\.com/\w+|hooks\.zapier\.com/hooks/\w+|hc-ping\.com|discord(?:app)?\.com/api/webhooks|office\.com/webhook(?:b2)?)/)"
     r"[^\s\"'<>;|)]+"
 )
 # curl -u user:password
@@ -28,7 +38,7 @@ _USER_AND_GROUP = re.compile(r"[\"']?\d+:\d+[\"']?")
 # NAME=value, "name": "value", Name: value, name => value
 # Quotes may be escaped: JSON inside a string, or a line of source code.
 _ASSIGNED_NAME = re.compile(  # not a::b
-    r"(?<![\w.-])([\w.-]+)((?:\\{0,7}[\"'])?\]?(?:\s{0,20}=>|\s?(?!::)[=:]{1,2})\s*)"
+    r"(?<![\w.-])([\w.-]+)((?:\\{0,7}[\"'])?\]?(?:\s{0,20}=>|\s?(?!::)(?:!?[=:]{1,2}|%3[ADad]))\s*)"
 )
 _ASSIGNED_VALUE = re.compile(
     r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\\{1,7}\"[^\"]*\"|\\{1,7}'[^']*'"
@@ -49,16 +59,8 @@ _OPTION_VALUE = re.compile(
     r"(?<![\w-])(--?[A-Za-z][\w.-]{0,80})([ \t]+)(\"[^\"]*\"|'[^']*'|[^\s\"',;|&)\]]+)"
 )
 _GLUED_OPTION = re.compile(r"(?<![\w-])-p(?=\S)([^\s\"',;|&)\]]+)")
-# programs whose option -p takes a password; for others, it is a port, a path or a patch level
-_PROGRAMS = (
-    r"(?:mysql\w*|mariadb[\w-]*|sshpass|mongo(?:sh|dump|restore)?|smbclient|clickhouse-client"
-    r"|(?:docker|podman|helm)(?: registry)? login)"
-)
-_PROGRAM_PASSWORD = re.compile(
-    rf"(\b{_PROGRAMS}\b[^\n\"']{{0,200}}?\s-p ?)(?!\*)([^\s\"',;|&)\]]+)"
-)
-_PASSWORD_PROGRAM = re.compile(rf"(?:.*/)?(?:{_PROGRAMS}|docker|podman|helm)")
-_NO_PASSWORD = re.compile(r"-.*|[\d.:/]+(?:tcp|udp)?")  # docker run -p 80:80
+_LOGIN_COMMAND = "login"  # wandb login KEY
+_LOGIN_KEY = re.compile(r"(?=\D*\d)[\w.-]{20,}")
 _PROSE = frozenset(
     (
         *("is", "are", "was", "were", "must", "to", "or", "and", "needs", "requires", "required"),
@@ -74,17 +76,19 @@ _WORD = re.compile(_STRING)
 
 def mask_text(text: str) -> str:
     """Mask secrets that can be recognized by their format or by a name."""
-    text = mask_private_keys(readable(text), MASK)
+    text = mask_known_values(mask_private_keys(readable(text), MASK), MASK)
     text = _URL_PASSWORD.sub(rf"\1:{MASK}", text)
     text = _URL_TOKEN.sub(MASK, text)
     text = _WEBHOOK.sub(rf"\1{MASK}", text)
     text = _WORDS.sub(_mask_words, text)
     text = _LOGIN_OPTION.sub(lambda match: match[1] + mask_login(match[2]), text)
-    text = _PROGRAM_PASSWORD.sub(rf"\1{MASK}", text)
+    text = mask_program_passwords(text, MASK)
     text = _OPTION_VALUE.sub(_mask_option_value, text)
     text = _GLUED_OPTION.sub(lambda match: mask_attached(match[0]), text)
+    text = mask_statements(text, MASK)
     text = mask_elements(text, MASK)
     text = mask_setters(text, MASK)
+    text = mask_pairs(text, MASK)
     text = _mask_assigned(text)
     return mask_shapes(text, MASK)
 
@@ -108,21 +112,20 @@ def mask_attached(word: str) -> str:
     return f"-p{MASK}" if word.startswith("-p") and is_opaque(word[2:]) else word
 
 
-def is_password_program(word: str) -> bool:
-    """Whether a word is a program whose option -p takes a password."""
-    return _PASSWORD_PROGRAM.fullmatch(word) is not None
-
-
-def is_attached_password(word: str) -> bool:
-    """Whether a word is -p with a password attached, if its program takes one."""
-    return word.startswith("-p") and len(word) > 2 and not _NO_PASSWORD.fullmatch(word[2:])
-
-
-def is_secret_option(name: str, value: str, *, takes_password: bool = False) -> bool:
+def is_secret_option(name: str, value: str, password_option: str = "") -> bool:
     """Whether the value of an option is a secret."""
+    if name == password_option:
+        return is_program_password(name, value, password_option)
     if name == "-p":
-        return not _NO_PASSWORD.fullmatch(value) if takes_password else is_opaque(value)
+        return is_opaque(value)
+    if name == _LOGIN_COMMAND:
+        return _LOGIN_KEY.fullmatch(value) is not None
     return is_secret_name(name) or (is_perhaps_secret_name(name) and is_opaque(value))
+
+
+def takes_value(word: str) -> bool:
+    """Whether the next word of a command may be the value of a word."""
+    return (word.startswith("-") and "=" not in word) or word == _LOGIN_COMMAND
 
 
 def _mask_option_value(match: re.Match[str]) -> str:
@@ -135,34 +138,48 @@ def _mask_option_value(match: re.Match[str]) -> str:
 
 def _mask_words(match: re.Match[str]) -> str:
     """Mask values of secret options in a list of quoted words."""
-    chunks, position, option, takes_password = [], 0, "", False
+    chunks, position, option, password = [], 0, "", ""
     for word in _WORD.finditer(match[0]):
         content, masked = word[0][1:-1], ""
-        takes_password = takes_password or is_password_program(content)
+        password = password or password_option(content)
         is_value = bool(option and content) and not content.startswith("--")
-        if is_value and is_secret_option(option, content, takes_password=takes_password):
+        if is_value and is_secret_option(option, content, password):
             masked = MASK
-        elif takes_password and is_attached_password(content):
-            masked = f"-p{MASK}"
+        elif is_attached_password(content, password):
+            masked = f"{password}{MASK}"
         if masked:
             chunks += [match[0][position : word.start()], f"'{masked}'"]
             position = word.end()
-        option = content if content.startswith("-") and "=" not in content else ""
+        option = content if takes_value(content) else ""
     return "".join([*chunks, match[0][position:]])
 
 
 def _mask_assigned(text: str) -> str:
     """Mask the values of all secret names, at any depth: `a=token=x`, `{"key": "x"}`."""
-    chunks, position = [], 0
+    secrets, position = [], 0
     for name in _ASSIGNED_NAME.finditer(text):
         start = _VALUE_START.match(text, name.end()) if name.start() >= position else None
         if start is None or not _is_assigned_secret(name[1], name[2], start[0]):
             continue
         value = _ASSIGNED_VALUE.match(text, name.end())
         assert value is not None
-        chunks += [text[position : name.end()], MASK]
         block = block_end(text, name.start(), name.end())
         position = value.end() - len(_closing_quote(value[0])) if block is None else block
+        secrets.append((name.end(), position, MASK))
+        for first, last in other_literals(text, name, value) if block is None else ():
+            opening = _OPENING_QUOTE.match(text, first)
+            quote = opening[0] if opening else ""
+            secrets.append((first, last, f"{quote}{MASK}{quote}"))
+    return _replaced(text, secrets)
+
+
+def _replaced(text: str, parts: list[tuple[int, int, str]]) -> str:
+    """Replace parts of a text; of parts that overlap, the first counts."""
+    chunks, position = [], 0
+    for start, end, replacement in sorted(parts):
+        if start >= position:
+            chunks += [text[position:start], replacement]
+            position = end
     return "".join([*chunks, text[position:]])
 
 
@@ -179,6 +196,8 @@ def _is_assigned_secret(name: str, sign: str, value: str) -> bool:
     if is_secret_name(name):
         # `attention.key: 0.5` is a statistic of a model, `key=1234` may be a secret
         return "=" in sign or not _PLAIN_VALUE.fullmatch(value)
+    if is_other_variable(name, value):
+        return True
     if not is_perhaps_secret_name(name):
         return False
     is_variable = sign == "=" and name.isupper()

@@ -61,6 +61,11 @@ def is_disabled() -> bool:
     return os.environ.get("SONDE_DISABLE", "") not in ("", "0")
 
 
+def current_variables() -> Mapping[str, str]:
+    """The environment variables of this process, including later changes."""
+    return os.environ
+
+
 def environment() -> dict[str, str]:
     """All environment variables of this process."""
     variables = dict(os.environ)

@@ -1,0 +1,23 @@
+"""The allow-list of environment variables that are recorded with their values."""
+
+import re
+
+# variables that describe the setup of a job: devices, libraries, ranks, paths, language
+_RECORDED = re.compile(
+    r"(?:CUDA|CUDNN|CUBLAS|NCCL|RCCL|GLOO|UCX|NVTE|NVIDIA|HIP|HSA|ROCR|MIOPEN|XLA|JAX|TF|TPU"
+    r"|OMP|KMP|GOMP|MKL|OPENBLAS|BLIS|NUMEXPR|MALLOC|PYTORCH|TORCH|TORCHELASTIC|TORCHINDUCTOR"
+    r"|TORCHDYNAMO|TRITON|PET|ACCELERATE|FSDP|DS|DEEPSPEED|TRANSFORMERS|TOKENIZERS|DATASETS"
+    r"|OMPI_COMM_WORLD|PMI|PMIX|LC|SONDE)_\w+"
+    r"|SLURM_(?:\w*ID|\w*NODELIST|N\w+|JOB_(?:NAME|PARTITION|NUM_NODES|CPUS_PER_NODE)|\w+_PER_\w+"
+    r"|GPUS\w*|ARRAY_TASK_\w+|RESTART_COUNT|STEP_\w+|TASKS_PER_NODE|LOCALID|CLUSTER_NAME)"
+    r"|PYTHON[A-Z]+|(?:LOCAL_|GROUP_|NODE_|ROLE_)?RANK|(?:LOCAL_|ROLE_)?WORLD_SIZE"
+    r"|MASTER_ADDR|MASTER_PORT|MPI_LOCALRANKID"
+    r"|PATH|LD_LIBRARY_PATH|LD_PRELOAD|DYLD_LIBRARY_PATH|VIRTUAL_ENV|CONDA_PREFIX"
+    r"|CONDA_DEFAULT_ENV|HF_(?:HOME|HUB_OFFLINE|HUB_CACHE|DATASETS_CACHE|DATASETS_OFFLINE)"
+    r"|WANDB_MODE|LANG|LANGUAGE|TZ|TMPDIR|TMP|TEMP|PWD|HOME|SHELL|TERM|HOSTNAME|CI"
+)
+
+
+def is_recorded_variable(name: str) -> bool:
+    """Whether the value of an environment variable is recorded."""
+    return _RECORDED.fullmatch(name) is not None
