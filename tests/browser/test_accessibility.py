@@ -21,6 +21,7 @@ PAGES = {
     "fleet": f"#/jobs/{FLEET}/nodes",
     "tensors": f"#/jobs/{REFERENCE}/tensors?tensors=body.weight",
     "timeline": f"#/jobs/{REFERENCE}/timeline",
+    "finding": f"#/jobs/{REFERENCE}/finding?id=LossSpike:loss:1",
     "rules": f"#/jobs/{REFERENCE}/rules?rule=LossSpike",
 }
 # The test browser requests reduced motion.

@@ -5,6 +5,7 @@ import { render } from "preact";
 import "./app.css";
 import { startColors } from "./colors";
 import { onKey } from "./gestures";
+import { startHeadline } from "./headline";
 import { startInspection } from "./inspect";
 import { startLive } from "./live";
 import { route, startRouter } from "./router";
@@ -16,6 +17,7 @@ startColors();
 startRouter();
 startLive();
 startInspection();
+startHeadline();
 addEventListener("keydown", onKey);
 effect(() => {
   void [route.value.parameters.t, route.value.parameters.sel];

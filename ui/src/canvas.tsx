@@ -3,6 +3,7 @@
 import { effect, type ReadonlySignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import type { Plot } from "./band_drawing";
 import { color } from "./colors";
 import { attachGestures, type DragMode, margins, type Point, xAt } from "./gestures";
 import { exposeChart } from "./inspect";
@@ -144,6 +145,18 @@ export function Crosshair(): JSX.Element {
     });
   }, []);
   return <div class="cross" ref={line} hidden />;
+}
+
+/** The plot of an area for marks of findings. */
+export function plotOf(area: Area): Plot {
+  return {
+    left: area.left,
+    right: area.left + area.plot,
+    top: 0,
+    bottom: area.height,
+    scale: 1,
+    at: (time) => xAt(time, area.width, area.window),
+  };
 }
 
 /** Shades the selection in the background. */

@@ -1,7 +1,8 @@
-// The most severe findings below the header; each links to its time range.
+// The most severe findings below the header; each links to its page.
 
 import type { JSX } from "preact";
-import { allFindings, type Finding, unixOf } from "./api";
+import { allFindings, type Finding } from "./api";
+import { findingRange } from "./finding_marks";
 import { pluralize } from "./format";
 import type { Range } from "./range";
 import { rangeText } from "./range";
@@ -11,16 +12,12 @@ import { shownTime } from "./time_axis";
 
 const SHOWN = 3;
 
-/** The time range of a finding, in seconds since the start. */
-export function findingRange(finding: Finding, start: number): Range | null {
-  const from = unixOf(finding.time?.[0]),
-    to = unixOf(finding.time?.[1]);
-  if (from === null || to === null) return null;
-  return [Math.max(0, from - start), Math.max(Math.max(0, from - start) + 0.001, to - start)];
-}
+/** A link to the page of a finding. */
+export const findingLink = (finding: Finding): string =>
+  linkTo("finding", undefined, { id: finding.id });
 
 /** A link to the Nodes page at the time of a finding, with some margin around it. */
-export function findingLink(finding: Finding, start: number, end: number): string {
+export function momentLink(finding: Finding, start: number, end: number): string {
   const range = findingRange(finding, start);
   if (!range) return linkTo("rules", undefined, { rule: finding.rule });
   const margin = Math.max((range[1] - range[0]) * 0.5, 1);
@@ -39,7 +36,6 @@ export function FindingsStrip(): JSX.Element | null {
   const findings = allFindings(document);
   if (!findings.length) return null;
   const start = jobStart.value;
-  const end = document.t1 - document.t0;
   return (
     <section class="strip" aria-label="Findings">
       <a class={`count ${findings[0]!.severity}`} href={linkTo("rules")}>
@@ -50,7 +46,7 @@ export function FindingsStrip(): JSX.Element | null {
           const range = findingRange(finding, start);
           return (
             <li key={finding.id}>
-              <a href={findingLink(finding, start, end)} title={finding.message}>
+              <a href={findingLink(finding)} title={finding.message}>
                 <span class={`mark ${finding.severity}`}>{finding.severity}</span> {finding.rule}
                 {range && (
                   <span class="when">

@@ -5,8 +5,10 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { drawBands } from "./band_drawing";
 import { Crosshair, FONT, placeBrush } from "./canvas";
 import { color } from "./colors";
+import { timeBands } from "./finding_marks";
 import { formatValue } from "./format";
 import { attachGestures, type DragMode, margins } from "./gestures";
 import { exposeChart } from "./inspect";
@@ -152,7 +154,7 @@ function optionsOf(data: LineData, props: LineProps, width: number): uPlot.Optio
       },
     ],
     ...seriesOf(data, props.hasBands ?? true),
-    hooks: { drawClear: [shadeSelection] },
+    hooks: { drawClear: [shadeSelection, drawFindings] },
   };
 }
 
@@ -167,6 +169,14 @@ function shadeSelection(plot: uPlot): void {
   plot.ctx.fillRect(from, top, to - from, height);
 }
 
+function drawFindings(plot: uPlot): void {
+  const { left, top, width, height } = plot.bbox;
+  const at = (time: number): number => plot.valToPos(time, "x", true);
+  const scale = devicePixelRatio || 1;
+  const area = { left, right: left + width, top, bottom: top + height, scale, at };
+  drawBands(plot.ctx, area, timeBands.peek());
+}
+
 export function LineChart(props: LineProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const stage = useRef<HTMLDivElement>(null);
@@ -179,7 +189,7 @@ export function LineChart(props: LineProps): JSX.Element {
       shown: LineData | null = null;
     const stop = effect(() => {
       const data = props.data.value ?? EMPTY;
-      void [shownTheme.value, selection.value];
+      void [shownTheme.value, selection.value, timeBands.value];
       const [from, to] = view.value;
       if (!isVisible.value || margins(width.value).plot < 20) return;
       // uPlot recomputes grid lines only for a new scale or a new plot.

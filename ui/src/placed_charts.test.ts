@@ -12,6 +12,7 @@ function entry(name: string, section?: OverviewSection, size: ChartSize = "half"
     section: "",
     takes_node: false,
     takes_worker: false,
+    takes_steps: false,
   };
 }
 

@@ -8,6 +8,7 @@ import { HeaderControls } from "./controls";
 import { Toast } from "./controls/toast";
 import { FindingsStrip } from "./findings_strip";
 import { formatAgo, formatDuration, formatElapsed } from "./format";
+import { HeadlineStrip } from "./headline_strip";
 import { connection, follow, isPaused, lastUpdate, setPaused, unfollow } from "./live";
 import { pages } from "./pages";
 import type { Resource } from "./resource";
@@ -88,7 +89,8 @@ export function Shell(): JSX.Element {
         Skip to content
       </a>
       <Top />
-      {isOpened.value && <FindingsStrip />}
+      {isOpened.value && <HeadlineStrip />}
+      {isOpened.value && page !== "overview" && <FindingsStrip />}
       {isOpened.value && shown && ["nodes", "timeline"].includes(page) && <TimeBar />}
       <LostConnection />
       <main id="main" tabIndex={-1} data-page={page}>
@@ -206,7 +208,7 @@ function Tabs(): JSX.Element {
   return (
     <nav aria-label="Pages of this job">
       {Object.entries(pages)
-        .filter(([, page]) => page.ofJob)
+        .filter(([, page]) => page.ofJob && !page.isHidden)
         .map(([key, page]) => (
           <a
             key={key}

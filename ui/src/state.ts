@@ -68,8 +68,8 @@ function modeOf(range: Range): "all" | "end" | "fixed" {
   return isAtEnd && isLive.peek() ? "end" : "fixed";
 }
 
-/** A change in one go, or one of many while a wheel or two fingers move. */
-export type Change = "single" | "continuous";
+/** A change in one go, one of many while a wheel or two fingers move, or one that the page makes itself. */
+export type Change = "single" | "continuous" | "replace";
 
 const GESTURE_MS = 1000;
 let changed = -Infinity;
@@ -78,7 +78,8 @@ let changed = -Infinity;
 export function setView(range: Range, change: Change = "single"): void {
   const next = clampRange(range, extent.peek());
   const now = performance.now();
-  const isContinued = change === "continuous" && now - changed < GESTURE_MS;
+  const isContinued =
+    change === "replace" || (change === "continuous" && now - changed < GESTURE_MS);
   changed = now;
   batch(() => {
     windowMode.value = modeOf(next);

@@ -6,6 +6,8 @@ from enum import StrEnum
 from typing import ClassVar
 
 from sonde.records.chart import Spec
+from sonde.records.need import Need
+from sonde.records.ranges import ANY_STEP, StepRange
 from sonde.results.job import JobResults
 
 LAST = 1000
@@ -54,12 +56,27 @@ class Chart(ABC):
     # Rules whose findings it illustrates. The report collapses a section if its charts name rules
     # and none of them found anything.
     rules: ClassVar[tuple[str, ...]] = ()
+    # Data that it shows over steps. Findings of rules that need this data are drawn on it, and it
+    # is shown with these findings.
+    draws: ClassVar[tuple[Need, ...]] = ()
+    # Preference among the three charts below the verdict of the Overview page: the lowest first;
+    # 0 if it is only shown there for a finding that it illustrates.
+    key: ClassVar[int] = 0
     takes_node: ClassVar[bool] = False  # whether it can show a single node
     takes_worker: ClassVar[bool] = False  # whether it can show a single worker
 
-    def __init__(self, *, node: str | None = None, worker: int | None = None) -> None:
+    takes_steps: ClassVar[bool] = False  # whether it can show a range of steps in full detail
+
+    def __init__(
+        self,
+        *,
+        node: str | None = None,
+        worker: int | None = None,
+        steps: StepRange = ANY_STEP,
+    ) -> None:
         self.node = node
         self.worker = worker
+        self.steps = steps
 
     @abstractmethod
     def build(self, job: JobResults) -> Spec | None:

@@ -20,6 +20,7 @@ class Fleet(Chart):
     title = "All nodes"
     section = "system"
     order = 3
+    key = 2
 
     def build(self, job: JobResults) -> Spec | None:
         readers = readers_of(job)

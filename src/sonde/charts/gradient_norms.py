@@ -6,7 +6,8 @@ import numpy as np
 
 from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.records.chart import Spec
-from sonde.results.curves import curves_over_steps
+from sonde.records.need import Losses, Scalars
+from sonde.results.curves import curves_over_steps, rows_within
 from sonde.results.job import JobResults
 from sonde.store.tables import to_numpy
 
@@ -18,9 +19,13 @@ class GradientNorms(Chart):
     overview = OverviewPlace(OverviewSection.TRAINING, order=3)
     section = "tensors"
     order = 4
+    takes_steps = True
+    draws = (Scalars("gradient_norm*"), Losses())
+    key = 5
 
     def build(self, job: JobResults) -> Spec | None:
         rows = job.scalars("gradient_norm*", mode="train").reduced().to_arrow()
+        rows = rows_within(rows, self.steps)
         chart = curves_over_steps(rows, self.title)
         if chart is None:
             return None

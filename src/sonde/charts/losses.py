@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.records.chart import Spec
+from sonde.records.need import Losses as LossNeed
 from sonde.records.step import Mode
-from sonde.results.curves import losses_over_steps
+from sonde.results.curves import losses_over_steps, rows_within
 from sonde.results.evaluations import latest_evaluations
 from sonde.results.job import JobResults
 
@@ -18,10 +19,18 @@ class Losses(Chart):
     section = "tensors"
     order = 1
     headline = 8
+    draws = (LossNeed(),)
+    key = 1
+    takes_steps = True
 
     def build(self, job: JobResults) -> Spec | None:
         summary = job.summary
-        rows, evaluations = job.losses.reduced().to_arrow(), summary.get("evaluations", [])
+        rows = rows_within(job.losses.reduced().to_arrow(), self.steps)
+        evaluations = [
+            evaluation
+            for evaluation in summary.get("evaluations", [])
+            if self.steps.overlaps(evaluation["step"], evaluation["step"])
+        ]
         chart = losses_over_steps(rows, self.title, evaluations)
         if chart is None:
             return None

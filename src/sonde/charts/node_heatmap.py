@@ -18,6 +18,7 @@ class NodeHeatmap(Chart):
     title = "Cores and GPUs"
     section = "system"
     order = 2
+    key = 4
     takes_node = True
 
     def build(self, job: JobResults) -> Spec | None:

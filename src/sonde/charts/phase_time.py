@@ -6,13 +6,13 @@ import numpy as np
 
 from sonde.analyze.durations import durations_of, time_percent
 from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
-from sonde.charts._trained import trained_steps
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, format_percent, pluralize
 from sonde.read.steps import StepTable
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.results.job import JobResults
 from sonde.results.phase_lookup import in_order, readable_name
+from sonde.results.throughput import trained_steps
 
 
 class PhaseTime(Chart):

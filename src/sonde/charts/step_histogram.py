@@ -5,11 +5,11 @@ import numpy as np
 from sonde.analyze.durations import shared_histogram
 from sonde.analyze.outliers import outlier_limit
 from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
-from sonde.charts._trained import trained_steps
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, pluralize
 from sonde.records.chart import BarSeries, Histogram, Spec
 from sonde.results.job import JobResults
+from sonde.results.throughput import trained_steps
 
 _BINS = 40
 _MAX_WORKERS = 16  # workers

@@ -4,11 +4,12 @@ import numpy as np
 
 from sonde.analyze.curves import bucket_values
 from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
-from sonde.charts._trained import trained_steps
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_value
 from sonde.records.chart import Curve, LineChart, Spec
+from sonde.records.need import Steps
 from sonde.results.job import JobResults
+from sonde.results.throughput import slowest_worker, steps_per_second, trained_steps
 
 _POINTS = 100  # fewer than other curves: a rate needs several steps per point
 
@@ -20,20 +21,21 @@ class Throughput(Chart):
     overview = OverviewPlace(OverviewSection.TRAINING, order=5)
     section = "steps"
     order = 3
+    draws = (Steps(),)
+    key = 3
     takes_worker = True
 
     def build(self, job: JobResults) -> Spec | None:
         tables = trained_steps(job, self.worker)
         if not tables:
             return None
-        slowest = max(tables, key=lambda table: float(table.durations_ns.mean()))
+        slowest = slowest_worker(tables)
         first, last = int(slowest.steps[0]), int(slowest.steps[-1])
         edges = np.linspace(first, last + 1, min(_POINTS, last - first + 1) + 1)
         durations = bucket_values(slowest.steps, slowest.durations_ns / NANOSECONDS, edges)
-        seconds = float(slowest.durations_ns.sum()) / NANOSECONDS
         with np.errstate(divide="ignore"):
             rates = 1 / durations.mean
-        mean_rate = format_value(len(slowest.steps) / seconds, "count")
+        mean_rate = format_value(steps_per_second(slowest), "count")
         return LineChart(
             title=self.title,
             note=f"{mean_rate} steps per second on average.",

@@ -9,6 +9,7 @@ from sonde.cli._command import Command, Options, add_json, print_json, print_lin
 from sonde.cli._rule_template import write_template
 from sonde.cli.options.rules import add_rules, names_in
 from sonde.errors import UsageError
+from sonde.records.need import Metric
 from sonde.results.tables import aligned
 from sonde.rules import Rule, file_name, load_rule, rule_names
 from sonde.rules._parameters import describe_parameters
@@ -87,6 +88,7 @@ def rule_document(kind: type[Rule]) -> dict[str, Any]:
         "decides": pages.decides,
         "advice": pages.advice,
         "needs": [need.label for need in kind.needs],
+        "metrics": [need.name for need in kind.needs if isinstance(need, Metric)],
         "parameters": [
             {"name": name, "allowed": allowed, "default": default}
             for name, allowed, default in describe_parameters(kind)

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from sonde.analyze.curves import Buckets, bucket_values
 from sonde.records.chart import Curve, LineChart
+from sonde.records.ranges import StepRange
 from sonde.records.step import Mode
 from sonde.store.tables import texts_of, to_numpy
 
@@ -49,6 +50,15 @@ def losses_over_steps(
         else [replace(curve, tone="") for curve in chart.curves]
     )
     return replace(chart, curves=(*curves, *results))
+
+
+def rows_within(rows: pa.Table, steps: StepRange) -> pa.Table:
+    """The rows of a range of steps, of a table with the column `step`."""
+    if steps.start is not None:
+        rows = rows.filter(pc.greater_equal(rows["step"], steps.start))
+    if steps.end is not None:
+        rows = rows.filter(pc.less(rows["step"], steps.end))
+    return rows
 
 
 def curves_over_steps(

@@ -71,6 +71,28 @@ class JobDocument(JobStatusDocument):
     coverage: dict[str, Any]
 
 
+class FigureDocument(TypedDict):
+    """A figure of the headline."""
+
+    name: str
+    title: str
+    value: str | float | None
+    unit: str
+    note: str
+    tone: str
+    finding: str | None
+    curve: list[float | None]
+
+
+class HeadlineDocument(TypedDict):
+    """The headline of a job, and the charts that matter most for it."""
+
+    figures: list[FigureDocument]
+    charts: list[str]
+    illustrations: dict[str, list[str]]  # the charts of each rule with findings
+    metrics: dict[str, list[str]]  # the system metrics that these rules look at
+
+
 class MetricDocument(TypedDict):
     """A metric of a node."""
 

@@ -6,6 +6,7 @@ import { useCallback, useMemo, useRef } from "preact/hooks";
 import type { MetricDocument, NodeDocument } from "../api";
 import { type Area, drawSelectionFrame, FONT, TimeCanvas } from "../canvas";
 import { color } from "../colors";
+import { FindingsTrack } from "../findings_track";
 import { formatDuration, formatValue, pluralize } from "../format";
 import type { Point } from "../gestures";
 import { always, useResource, useVisible, useWidth } from "../resource";
@@ -81,6 +82,7 @@ export function Fleet({ nodes }: { nodes: readonly NodeDocument[] }): JSX.Elemen
           controls={controls}
           table={() => fleetTable(value)}
         >
+          <FindingsTrack />
           <Waiting
             resource={data.value}
             empty={(fleet) => (fleet.nodes.length ? null : "No system samples recorded.")}

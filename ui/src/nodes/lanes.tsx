@@ -3,8 +3,10 @@
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { useCallback, useRef } from "preact/hooks";
-import { type Area, drawSelection, drawSelectionFrame, FONT, TimeCanvas } from "../canvas";
+import { drawBands } from "../band_drawing";
+import { type Area, drawSelection, drawSelectionFrame, FONT, plotOf, TimeCanvas } from "../canvas";
 import { color, phaseColor, phaseName } from "../colors";
+import { timeBands } from "../finding_marks";
 import { formatCount, formatDuration, formatPercent } from "../format";
 import { hasWideMargin, type Point, xAt } from "../gestures";
 import { useResource, useVisible } from "../resource";
@@ -128,6 +130,7 @@ function LanesCanvas({ data }: { data: LaneData }): JSX.Element {
   const draw = useCallback(
     (g: CanvasRenderingContext2D, area: Area) => {
       drawSelection(g, area);
+      drawBands(g, plotOf(area), timeBands.peek());
       data.lanes.forEach((lane, i) => {
         drawLane(g, area, data, lane, i * LANE);
       });
@@ -147,6 +150,7 @@ function LanesCanvas({ data }: { data: LaneData }): JSX.Element {
       draw={draw}
       tip={tip}
       dragMode="select"
+      depends={() => timeBands.value}
       data={() => ({ style: "lanes", ...data })}
     />
   );
@@ -251,6 +255,7 @@ function ShareCanvas({ data }: { data: LaneData }): JSX.Element {
         fillBetween(g, area, below, above);
         below = above;
       });
+      drawBands(g, plotOf(area), timeBands.peek());
       drawShareLegend(g, area, data, phases);
       drawSelectionFrame(g, area);
     },
@@ -279,6 +284,7 @@ function ShareCanvas({ data }: { data: LaneData }): JSX.Element {
       draw={draw}
       tip={tip}
       dragMode="select"
+      depends={() => timeBands.value}
       data={() => ({ style: "share", ...data })}
     />
   );

@@ -4,6 +4,7 @@ import { computed, type ReadonlySignal, useComputed, useSignal } from "@preact/s
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { MetricDocument, NodeDocument } from "../api";
+import { FindingsTrack } from "../findings_track";
 import { LineChart } from "../line";
 import { updates } from "../live";
 import { always, useResource, useVisible, useWidth } from "../resource";
@@ -201,6 +202,7 @@ function NodeCharts({ node, metrics }: { node: NodeDocument; metrics: Metrics })
       data-state={curves.value.value ? "ready" : curves.value.state}
     >
       <Stale resource={curves.value} />
+      <FindingsTrack />
       <Lines
         name="cpu"
         title="CPU"
@@ -265,6 +267,7 @@ function OnlyPhases({ node }: { node: NodeDocument }): JSX.Element {
   const pixels = useMemo(() => coarsePixels(width), []);
   return (
     <div class="card flush" ref={box}>
+      <FindingsTrack />
       <Notice state="empty">No system samples recorded, only framework phases.</Notice>
       <Lanes node={node.name} pixels={pixels} />
       <TimeAxis name="axis-phases" />

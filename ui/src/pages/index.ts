@@ -2,6 +2,7 @@
 
 import type { ComponentType } from "preact";
 import { ComparePage } from "./compare";
+import { FindingPage } from "./finding";
 import { JobsPage } from "./jobs";
 import { NodesPage } from "./nodes";
 import { OverviewPage } from "./overview";
@@ -9,7 +10,13 @@ import { RulesPage } from "./rules";
 import { TensorsPage } from "./tensors";
 import { TimelinePage } from "./timeline";
 
-export type Page = { title: string; component: ComponentType; ofJob: boolean };
+export type Page = {
+  title: string;
+  component: ComponentType;
+  ofJob: boolean;
+  /** Without a tab: reached by links. */
+  isHidden?: boolean;
+};
 
 export const pages: Readonly<Record<string, Page>> = {
   jobs: { title: "Jobs", component: JobsPage, ofJob: false },
@@ -18,5 +25,6 @@ export const pages: Readonly<Record<string, Page>> = {
   nodes: { title: "Nodes", component: NodesPage, ofJob: true },
   tensors: { title: "Tensors", component: TensorsPage, ofJob: true },
   timeline: { title: "Timeline", component: TimelinePage, ofJob: true },
+  finding: { title: "Finding", component: FindingPage, ofJob: true, isHidden: true },
   rules: { title: "Rules", component: RulesPage, ofJob: true },
 };

@@ -1,8 +1,11 @@
 // The Overview page: outcome, summary and findings, and the charts that name it as their place.
 
 import type { JSX } from "preact";
-import { getJson, type JobDocument, jobPath } from "../api";
+import { allFindings, getJson, type JobDocument, jobPath } from "../api";
+import { findingLink } from "../findings_strip";
+import { pluralize } from "../format";
 import type { ChartEntry } from "../generated/api_types";
+import { headline } from "../headline";
 import { type PlacedChart, rowsOf, type SectionOfCharts, sectionsOf } from "../placed_charts";
 import { always, useResource } from "../resource";
 import { linkTo, route } from "../router";
@@ -15,6 +18,8 @@ import { Chart } from "../views/chart";
 import { ExitCard } from "./exit_card";
 import "./pages.css";
 
+const FIRST_FINDINGS = 3;
+
 export function OverviewPage(): JSX.Element | null {
   const document = job.value;
   const name = document?.job ?? "";
@@ -25,7 +30,10 @@ export function OverviewPage(): JSX.Element | null {
     [name],
   ).value;
   if (!document) return null;
-  const sections = sectionsOf(charts.value ?? []);
+  const keyCharts = headline.value?.charts ?? [];
+  const sections = sectionsOf(
+    (charts.value ?? []).filter((entry) => !keyCharts.includes(entry.name)),
+  );
   return (
     <>
       {document.not_seen && (
@@ -34,6 +42,8 @@ export function OverviewPage(): JSX.Element | null {
         </p>
       )}
       <ExitCard document={document} />
+      <Verdict document={document} />
+      <KeyCharts job={name} names={keyCharts} />
       {charts.value === null && <Waiting resource={charts}>{() => null}</Waiting>}
       {sections
         .filter(({ title }) => title === "Summary")
@@ -92,6 +102,43 @@ function Placed(props: { job: string; chart: PlacedChart; kind: "card" | "part" 
   );
 }
 
+/** The verdict of the rules, and the most important findings. */
+function Verdict({ document }: { document: JobDocument }): JSX.Element | null {
+  const findings = allFindings(document);
+  if (!document.findings.sentence) return null;
+  return (
+    <section class="card verdict" aria-label="Verdict" data-chart="verdict">
+      <Sentence document={document} />
+      {findings.length > 0 && (
+        <ul>
+          {findings.slice(0, FIRST_FINDINGS).map((finding) => (
+            <li key={finding.id}>
+              <span class={`mark ${finding.severity}`}>{finding.severity}</span>
+              <a href={findingLink(finding)}>{finding.rule}</a>
+              <span class="sub">{finding.message}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {findings.length > FIRST_FINDINGS && (
+        <a href={linkTo("rules")}>All {pluralize(findings.length, "finding")}</a>
+      )}
+    </section>
+  );
+}
+
+/** The charts that matter most for this job. */
+function KeyCharts(props: { job: string; names: readonly string[] }): JSX.Element | null {
+  if (props.names.length === 0) return null;
+  return (
+    <section class="key-charts" aria-label="Key charts">
+      {props.names.map((name) => (
+        <Chart key={name} job={props.job} name={name} className="card" />
+      ))}
+    </section>
+  );
+}
+
 function Insights({ document }: { document: JobDocument }): JSX.Element {
   return (
     <section class="card insights" aria-labelledby="insights-title">
@@ -101,7 +148,6 @@ function Insights({ document }: { document: JobDocument }): JSX.Element {
           All rules
         </a>
       </header>
-      <Sentence document={document} />
       <RuleList
         rules={document.rules}
         findings={document.findings.findings}

@@ -4,6 +4,7 @@ import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { address, jobPath } from "../api";
+import { FindingsTrack } from "../findings_track";
 import { formatDuration } from "../format";
 import { coarsePixels } from "../nodes/source";
 import { useResource, useVisible, useWidth } from "../resource";
@@ -62,6 +63,7 @@ export function TimelinePage(): JSX.Element {
           </span>
         </div>
         <ProfiledWindows data={data} />
+        <FindingsTrack />
         <Waiting resource={trace.value}>{() => <Tracks data={data} />}</Waiting>
       </section>
       <div class="trace-below">

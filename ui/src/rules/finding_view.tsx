@@ -3,7 +3,8 @@
 import type { JSX } from "preact";
 import type { Finding } from "../api";
 import { evidenceRows } from "../evidence";
-import { findingLink, findingRange } from "../findings_strip";
+import { findingRange } from "../finding_marks";
+import { findingLink, momentLink } from "../findings_strip";
 import { formatStamp } from "../format";
 import { linkTo } from "../router";
 import { job, jobStart, zone } from "../state";
@@ -14,7 +15,8 @@ export function FindingView({ finding }: { finding: Finding }): JSX.Element {
   return (
     <li class={`finding ${finding.severity}`} data-finding={finding.id}>
       <p class="finding-text">
-        <span class={`mark ${finding.severity}`}>{finding.severity}</span> {finding.message}{" "}
+        <span class={`mark ${finding.severity}`}>{finding.severity}</span>{" "}
+        <a href={findingLink(finding)}>{finding.message}</a>{" "}
         <span class="sub">({finding.outcome})</span>
       </p>
       <When finding={finding} />
@@ -57,7 +59,7 @@ export function When({ finding }: { finding: Finding }): JSX.Element {
     <p class="when">
       {range && document && (
         <a
-          href={findingLink(finding, jobStart.value, document.t1 - document.t0)}
+          href={momentLink(finding, jobStart.value, document.t1 - document.t0)}
           title={stampOf(finding)}
         >
           {shownTime(range[0])} – {shownTime(range[1])}: show in charts
@@ -106,6 +108,42 @@ function Cause({ finding }: { finding: Finding }): JSX.Element | null {
         </>
       )}
     </p>
+  );
+}
+
+/** The chain of findings around one: what causes it, and what it causes in turn. */
+export function FindingTree({ finding }: { finding: Finding }): JSX.Element | null {
+  const findings = job.value?.findings.findings ?? [];
+  const chain: Finding[] = [];
+  let above = findings.find((candidate) => candidate.id === finding.cause);
+  while (above && !chain.includes(above)) {
+    chain.unshift(above);
+    const { cause } = above;
+    above = findings.find((candidate) => candidate.id === cause);
+  }
+  const effects = findings.filter((candidate) => candidate.cause === finding.id);
+  if (chain.length + effects.length === 0) return null;
+  const item = (candidate: Finding, relation: string): JSX.Element => (
+    <li key={candidate.id}>
+      <span class="sub">{relation}</span>{" "}
+      <span class={`mark ${candidate.severity}`}>{candidate.severity}</span>{" "}
+      <a href={findingLink(candidate)}>{candidate.rule}</a>{" "}
+      <span class="sub">{candidate.message}</span>
+    </li>
+  );
+  return (
+    <section class="card" aria-labelledby="causes-title">
+      <header>
+        <h2 id="causes-title">Causes and consequences</h2>
+      </header>
+      <ol class="causes">
+        {chain.map((candidate) => item(candidate, "Cause"))}
+        <li aria-current="true">
+          <b>{finding.rule}</b> <span class="sub">this finding</span>
+        </li>
+        {effects.map((candidate) => item(candidate, "Consequence"))}
+      </ol>
+    </section>
   );
 }
 

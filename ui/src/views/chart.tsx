@@ -4,6 +4,7 @@ import { computed, signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { getJson, jobPath } from "../api";
+import { stepMarks } from "../finding_marks";
 import type { Spec } from "../generated/chart_specs";
 import { useResource, useVisible } from "../resource";
 import { Notice } from "../states";
@@ -90,6 +91,7 @@ export function Chart({
           name={name}
           {...(title ? { title } : {})}
           more={more}
+          marks={stepMarks(name)}
         />
       )}
     </div>

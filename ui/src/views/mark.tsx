@@ -1,6 +1,7 @@
 // The drawing of a chart by its mark.
 
 import type { JSX } from "preact";
+import type { Mark } from "../band_drawing";
 import type { Spec } from "../generated/chart_specs";
 import { Bars } from "./bars";
 import { BoxPlot } from "./box_plot";
@@ -14,15 +15,17 @@ import { Table } from "./table";
 import { Sentences } from "./text";
 import "./views.css";
 
+type Props = { spec: Spec; marks?: readonly Mark[] | undefined };
+
 /** The view of a mark; null for groups. */
-export function MarkView({ spec }: { spec: Spec }): JSX.Element | null {
+export function MarkView({ spec, marks }: Props): JSX.Element | null {
   switch (spec.mark) {
     case "table":
       return <Table spec={spec} />;
     case "facts":
       return <Facts spec={spec} />;
     case "line":
-      return <StepsLine spec={spec} />;
+      return <StepsLine spec={spec} {...(marks ? { marks } : {})} />;
     case "bars":
       return <Bars spec={spec} />;
     case "stacked_bars":

@@ -2,16 +2,31 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
+import type { Mark } from "../band_drawing";
 import type { GroupSpec, Spec } from "../generated/chart_specs";
 import { exposeChart } from "../inspect";
 import { asTable } from "./as_table";
 import { MarkView } from "./mark";
 import { Table } from "./table";
 
-type Props = { spec: Spec; name: string; title?: string; level?: 2 | 3; more?: ComponentChildren };
+type Props = {
+  spec: Spec;
+  name: string;
+  title?: string;
+  level?: 2 | 3;
+  more?: ComponentChildren;
+  marks?: readonly Mark[];
+};
 
 /** A figure with its heading; `name` identifies it in tests and scripts. */
-export function SpecView({ spec, name, title = spec.title, level = 2, more }: Props): JSX.Element {
+export function SpecView({
+  spec,
+  name,
+  title = spec.title,
+  level = 2,
+  more,
+  marks,
+}: Props): JSX.Element {
   const [isTable, setTable] = useState(false);
   const heading = useId();
   useEffect(() => exposeChart(name, () => spec), [name, spec]);
@@ -52,7 +67,7 @@ export function SpecView({ spec, name, title = spec.title, level = 2, more }: Pr
       ) : isTable && table ? (
         <Table spec={table} />
       ) : (
-        <MarkView spec={spec} />
+        <MarkView spec={spec} marks={marks} />
       )}
       {spec.coarsened && <p class="sub">{spec.coarsened}</p>}
     </section>

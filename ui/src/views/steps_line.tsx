@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { drawBands, drawLabels, type Mark, type Plot as PlotArea } from "../band_drawing";
 import { cellText } from "../cells";
 import { color } from "../colors";
 import { formatElapsed } from "../format";
@@ -21,10 +22,12 @@ import { attachTouch } from "./touch";
 
 const MAX_READOUTS = 4; // without a cursor
 
-type Props = { spec: LineChartSpec; height?: number };
+type Props = { spec: LineChartSpec; height?: number; marks?: readonly Mark[] };
+
+const NO_MARKS: readonly Mark[] = [];
 
 /** A line per curve; dragging zooms, double-clicking resets, the legend hides curves. */
-export function StepsLine({ spec, height = 170 }: Props) {
+export function StepsLine({ spec, height = 170, marks = NO_MARKS }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
@@ -36,6 +39,7 @@ export function StepsLine({ spec, height = 170 }: Props) {
     table,
     height,
     isLogarithmic,
+    marks,
     onCursor: (index) => (at.value = index),
   });
   const isZoomed = Boolean(axisWindows.value[spec.x_title]);
@@ -80,6 +84,7 @@ type Plotted = {
   table: CurveTable;
   height: number;
   isLogarithmic: boolean;
+  marks: readonly Mark[];
   onCursor: (index: number | null) => void;
 };
 
@@ -94,7 +99,7 @@ function usePlot(
   const shape = JSON.stringify([spec.unit, spec.x_unit, spec.x_title, table.shown]);
   useEffect(() => {
     latest.value = plotted;
-  }, [table, height, isLogarithmic]);
+  }, [table, height, isLogarithmic, JSON.stringify(plotted.marks)]);
   useEffect(() => {
     let plot: uPlot | null = null;
     let drawn: CurveTable | null = null;
@@ -141,11 +146,20 @@ function newPlot(
   options.hooks = {
     setCursor: [(plot) => latest.peek().onCursor(plot.cursor.idx ?? null)],
     setSelect: [(plot) => zoomTo(plot, spec.x_title)],
+    drawClear: [(plot) => drawBands(plot.ctx, areaOf(plot), latest.peek().marks)],
+    draw: [(plot) => drawLabels(plot.ctx, areaOf(plot), latest.peek().marks)],
   };
   const plot = new uPlot(options, table.columns as uPlot.AlignedData, box);
   plot.over.addEventListener("dblclick", () => showOnAxis(spec.x_title, null));
   attachTouch(plot);
   return plot;
+}
+
+function areaOf(plot: uPlot): PlotArea {
+  const { left, top, width, height } = plot.bbox;
+  const at = (value: number): number => plot.valToPos(value, "x", true);
+  const scale = devicePixelRatio || 1;
+  return { left, right: left + width, top, bottom: top + height, scale, at };
 }
 
 function zoomTo(plot: uPlot, axis: string): void {

@@ -7,12 +7,14 @@ from typing import Any
 
 from sonde.charts import CHARTS, Chart, OverviewPlace, OverviewSection
 from sonde.guard import result_or_reason
+from sonde.records.ranges import ANY_STEP, StepRange
 from sonde.store import layout
 from sonde.web.answers._answers import Endpoint, EndpointGroup
 from sonde.web.query_params import Query
 from sonde.web.replies import Reply, json_reply
 from sonde.web.shared_job import SharedJob
 
+_MAX_STEP = 1 << 53
 _CHART_SECONDS = 2.0  # how long a chart of a running job is reused
 
 
@@ -38,17 +40,22 @@ class ChartEntry:
     section: str  # of the report
     takes_node: bool
     takes_worker: bool
+    takes_steps: bool
 
 
 def _charts(query: Query) -> Reply:
     del query
-    kinds = {name: _loaded(name) for name in CHARTS.names()}
-    entries = [_entry(name, kind) for name, kind in kinds.items() if kind is not None]
+    entries = [_entry(name, kind) for name, kind in loaded_charts()]
     return json_reply([asdict(entry) for entry in sorted(entries, key=_position)])
 
 
+def loaded_charts() -> list[tuple[str, type[Chart]]]:
+    """All charts with their names, except those whose package cannot be imported."""
+    kinds = [(name, _loaded(name)) for name in CHARTS.names()]
+    return [(name, kind) for name, kind in kinds if kind is not None]
+
+
 def _loaded(name: str) -> type[Chart] | None:
-    """A chart; None if the package that provides it cannot be imported."""
     return result_or_reason(lambda: CHARTS.load(name), passed=())[0]
 
 
@@ -61,6 +68,7 @@ def _entry(name: str, kind: type[Chart]) -> ChartEntry:
         section=kind.section,
         takes_node=kind.takes_node,
         takes_worker=kind.takes_worker,
+        takes_steps=kind.takes_steps,
     )
 
 
@@ -76,15 +84,23 @@ def _chart(query: Query) -> Reply:
     kind = CHARTS.load(query.path["chart"])
     node = query.node if kind.takes_node and query.text("node") else None
     worker = query.worker if kind.takes_worker and query.text("worker") else None
+    steps = _steps(query) if kind.takes_steps else ANY_STEP
     name, job = query.path["chart"], query.job
     # after a job has ended, its findings can still change: rules may be run again
     rule_files = tuple(job.backend.entries(layout.RULES_FOLDER))
     document = job.cached(
-        ("chart", name, node, worker, rule_files),
+        ("chart", name, node, worker, steps, rule_files),
         _CHART_SECONDS,
-        lambda: _document(job, kind(node=node, worker=worker)),
+        lambda: _document(job, kind(node=node, worker=worker, steps=steps)),
     )
     return json_reply({"name": name, "title": kind.title, "spec": document})
+
+
+def _steps(query: Query) -> StepRange:
+    """The range from `start_step` to before `end_step`; all steps by default."""
+    bounds = [query.integer(name, -1, 0, _MAX_STEP) for name in ("start_step", "end_step")]
+    start, end = (None if bound < 0 else bound for bound in bounds)
+    return StepRange(start, end)
 
 
 def _document(job: SharedJob, chart: Chart) -> dict[str, Any] | None:
