@@ -87,6 +87,7 @@ export interface ChartEntry {
   section: string;
   takes_node: boolean;
   takes_worker: boolean;
+  takes_steps: boolean;
 }
 
 /** An action taken on a finding. */
@@ -484,6 +485,26 @@ export interface JobDocument {
   controls: ControlsDocument;
   profilers: ProfilerDocument[];
   coverage: Record<string, unknown>;
+}
+
+/** A figure of the headline. */
+export interface FigureDocument {
+  name: string;
+  title: string;
+  value: string | number | null;
+  unit: string;
+  note: string;
+  tone: string;
+  finding: string | null;
+  curve: (number | null)[];
+}
+
+/** The headline of a job, and the charts that matter most for it. */
+export interface HeadlineDocument {
+  figures: FigureDocument[];
+  charts: string[];
+  illustrations: Record<string, string[]>;
+  metrics: Record<string, string[]>;
 }
 
 /** A metric of a node. */
