@@ -11,7 +11,7 @@ from sonde.rules._rule import Rule
 
 __all__ = ["RULES", "Rule", "file_name", "load_rule", "rule_names"]
 
-TOPICS = ("system", "steps", "tensors", "speed")
+TOPICS = ("system", "steps", "tensors", "speed", "trees")
 RULES = tuple(Slot(f"sonde.rules.{topic}", Rule) for topic in TOPICS)
 FOREIGN = Slot("sonde.rules", Rule)  # entry points of other packages
 

@@ -39,7 +39,7 @@ class Inspector:
         self._inspections = Inspections(session)
         self._arrays = ArrayRecords(session)
         self._shap_cost = Measurement()
-        self._counted_labels: set[int] = set()  # trainings
+        self._counted: BoostedModel | None = None  # the model whose labels were counted last
         self.hits: dict[str, Mapping[str, tuple[int, int]]] = {}  # by data set
         self._record = {
             name: self._inspections.timed(name, function)
@@ -81,6 +81,7 @@ class Inspector:
             self._save(f"hyperparameters/{name}", kind, at, partial(float, number))
 
     def _record_predictions(self, model: BoostedModel, at: StepId, is_final: bool) -> None:
+        del is_final
         objective, needs = model.objective, self._session.plan.needs
         evaluated = [item for item in model.data_sets if not item.is_training_data]
         for data_set in (model.data_sets[0], *evaluated[-_MAX_COMPARED:]):
@@ -107,10 +108,10 @@ class Inspector:
             if quality is not None:
                 kind, rows = ObservationKind.PREDICTION_QUALITY, data_set.rows
                 self._session.recorder.observe(kind, data_set.name, rows, quality.encode(), at)
-                self._record_classes(data_set, quality, at, is_final)
+                self._record_classes(model, data_set, quality, at)
 
     def _record_classes(
-        self, data_set: DataSet, quality: PredictionQuality, at: StepId, is_final: bool
+        self, model: BoostedModel, data_set: DataSet, quality: PredictionQuality, at: StepId
     ) -> None:
         """Record what rules for classifiers of any framework read."""
         observe = self._session.recorder.observe
@@ -123,7 +124,8 @@ class Inspector:
         counts = {label: (float(right), float(wrong)) for label, (right, wrong) in hits.items()}
         kind, detail = ObservationKind.CLASS_HITS, ClassHits(counts).encode()
         observe(kind, "predictions", quality.compared, detail, at)
-        if is_final:
+        if self._counted is not model:
+            self._counted = model
             labels = LabelCounts(label_counts(quality)).encode()
             observe(ObservationKind.LABEL_HISTOGRAM, "labels", quality.compared, labels, at)
 
