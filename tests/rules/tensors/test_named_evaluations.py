@@ -115,3 +115,16 @@ def test_reused_samples_are_reported_in_the_validation_set_only(
 ) -> None:
     result = status(leaking(shares), "ValidationTooGood") is RuleStatus.ISSUES_FOUND
     assert result == is_reported
+
+
+def test_evaluations_after_every_step_are_compared_with_the_training_before_them() -> None:
+    """Boosted trees learn much within one window, and are evaluated in every round."""
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(60):
+        loss = 0.3 + 0.6 * float(np.exp(-step / 10))
+        worker.scalar("loss", step, loss)
+        worker.step(step, {"tree_growth": 0.1})
+        evaluate(worker, "validation", step + 1, loss + 0.04)
+    worker.flush()
+    assert job.end().job().check("LabelsUnrelated")["LabelsUnrelated"].episodes == ()

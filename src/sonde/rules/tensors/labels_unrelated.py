@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from sonde.formats import format_percent, pluralize
 from sonde.read.window import Window
 from sonde.records.finding import Finding
@@ -22,6 +24,9 @@ from sonde.rules.measures.held_out_evaluations import held_out_series, training_
 from sonde.rules.measures.training_kind import begin_attempt
 
 _TRAIN, _EVAL = Mode.TRAIN.value, Mode.EVAL.value
+
+# of an evaluation: predictions, loss, and the mean training loss since the previous evaluation
+_Result = tuple[Hits | None, float | None, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,9 @@ class LabelsUnrelated(Rule):
         self._add_training(window, state)
         if state["is_test"]:
             return
-        for evaluated, loss in self._results(window, state):
+        for evaluated, loss, trained in self._results(window, state):
+            if trained is not None and not state.get("is_training_evaluated"):
+                state["loss"] = trained
             if (
                 evaluated is not None
                 and evaluated.samples >= LIMITS.min_samples
@@ -91,13 +98,21 @@ class LabelsUnrelated(Rule):
             else:
                 yield from self._check_loss(loss, state)
 
-    def _results(self, window: Window, state: State) -> Iterator[tuple[Hits | None, float | None]]:
-        """Yield the hits and loss of each evaluation of data that is not trained on."""
+    def _results(self, window: Window, state: State) -> Iterator[_Result]:
+        """Yield the results of each evaluation of data that is not trained on."""
         results = held_out_series(window, state)
         if results is None:
-            yield hits(window, _EVAL), mean_loss(window, _EVAL)
-        for evaluation in results or ():
-            yield hits_of(evaluation.hits), evaluation.loss
+            yield hits(window, _EVAL), mean_loss(window, _EVAL), None
+            return
+        curve = next(iter(window.losses(_TRAIN)), None)
+        begin = 0
+        for evaluation in results:
+            trained = None
+            if curve is not None:
+                end = int(np.searchsorted(curve.steps, evaluation.step))
+                before = curve.values[begin:end][np.isfinite(curve.values[begin:end])]
+                trained, begin = (float(before.mean()) if len(before) else None), max(begin, end)
+            yield hits_of(evaluation.hits), evaluation.loss, trained
 
     def lacks(self, state: State) -> str | Shortfall:
         """Return how many evaluations are missing."""
@@ -122,7 +137,7 @@ class LabelsUnrelated(Rule):
         for evaluation in training_data_evaluations(window):  # evaluated by the script
             trained = hits_of(evaluation.hits)
             if evaluation.loss is not None:
-                state["loss"] = evaluation.loss
+                state["loss"], state["is_training_evaluated"] = evaluation.loss, True
             if trained is not None and trained.samples >= LIMITS.min_samples:
                 state["accuracy"] = trained.accuracy
 
