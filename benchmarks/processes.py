@@ -33,31 +33,48 @@ class Measured:
 
 
 def measure(command: Sequence[str], folder: Path | None = None) -> Measured:
-    """Run a command, and return the CPU time of all its processes, also of those that outlive it.
+    """Run a command on a terminal, and return the CPU time of all its processes.
 
+    Those that outlive it are included.
     Processes that live for less than 20 ms between two readings are missed, and so are the last
     milliseconds of the others.
     """
     measured = Measured()
     began = time.monotonic()
+    screen, keyboard = os.openpty()
+    os.set_blocking(screen, False)
+    shown: list[bytes] = []
     with subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        command,
+        stdin=keyboard,
+        stdout=keyboard,
+        stderr=keyboard,
+        cwd=folder,
+        start_new_session=True,
     ) as process:
         known = {process.pid}
-        _poll(measured, known, lambda: process.poll() is None)
+        _poll(measured, known, lambda: process.poll() is None, lambda: shown.append(_shown(screen)))
         measured.ended_seconds = time.monotonic()
         measured.wall_seconds = measured.ended_seconds - began
         measured.code = process.wait()
-        if measured.code and process.stderr is not None:
-            sys.stderr.write(process.stderr.read().decode(errors="replace"))
+    if measured.code:
+        sys.stderr.write(b"".join(shown).decode(errors="replace"))
+    os.close(screen)
+    os.close(keyboard)
     due = time.monotonic() + _BACKGROUND_SECONDS
-    _poll(measured, known, lambda: time.monotonic() < due and _any_running(measured))
+    _poll(measured, known, lambda: time.monotonic() < due and _any_running(measured), _nothing)
     return measured
 
 
-def _poll(measured: Measured, known: set[int], is_running: Callable[[], bool]) -> None:
+def _poll(
+    measured: Measured,
+    known: set[int],
+    is_running: Callable[[], bool],
+    on_poll: Callable[[], object],
+) -> None:
     while is_running():
         _read(measured, known)
+        on_poll()
         time.sleep(_POLL_SECONDS)
     _read(measured, known)
 
@@ -105,3 +122,15 @@ def _words(pid: int) -> tuple[str, ...]:
 def _any_running(measured: Measured) -> bool:
     running = {pid for pid, (_, state, _) in _rows() if state not in "ZX"}
     return bool(running & measured.processes.keys())
+
+
+def _shown(screen: int) -> bytes:
+    """What was written to the terminal since the last call."""
+    try:
+        return os.read(screen, 65536)
+    except BlockingIOError:
+        return b""
+
+
+def _nothing() -> None:
+    """Do nothing."""

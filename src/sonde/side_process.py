@@ -36,6 +36,11 @@ class SideProcess:
         """CPU time so far, including a current run."""
         return self._spent_seconds + (_cpu_seconds(self._process.pid) if self._process else 0.0)
 
+    @property
+    def pid(self) -> int | None:
+        """The process ID, while the command runs."""
+        return self._process.pid if self._process else None
+
     def is_running(self) -> bool:
         """Whether the command is running."""
         self._reap()
@@ -67,14 +72,19 @@ class SideProcess:
 
     def finish(self, seconds: float) -> bool:
         """Wait for the current run, and kill it at the deadline; return whether it ended itself."""
-        self._wait(self._clock.seconds() + seconds)
-        process = self._process
-        if process is None:
+        if self.wait(seconds):
             return True
+        process = self._process
+        assert process is not None
         process.kill()
         while self.is_running():  # brief: SIGKILL cannot be ignored
             self._clock.wait(threading.Event(), _POLL_SECONDS)
         return False
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the current run; return whether it has ended."""
+        self._wait(self._clock.seconds() + seconds)
+        return self._process is None
 
     def _wait(self, deadline: float) -> None:
         never = threading.Event()

@@ -1,13 +1,18 @@
 """The report at the end of a job, in a separate process."""
 
 import sys
+import uuid
 
 from sonde.agent.reporting import RUNS_ELSEWHERE, Reporter, reporting_command
 from sonde.clock import SystemClock
+from sonde.store.backends import open_backend
+from sonde.store.report_writing import is_report_written_now, unmark_report
 
 
 def reporter(code: str, *, is_enabled: bool = True) -> Reporter:
-    return Reporter((sys.executable, "-c", code), SystemClock(), is_enabled=is_enabled)
+    backend = open_backend(f"memory://{uuid.uuid4().hex}/job")
+    command = (sys.executable, "-c", code)
+    return Reporter(backend, command, SystemClock(), is_enabled=is_enabled)
 
 
 def test_report_is_written_when_its_process_succeeds() -> None:
@@ -51,3 +56,22 @@ def test_disabled_or_late_report_is_not_started() -> None:
 def test_the_command_names_the_job() -> None:
     words = reporting_command("/jobs/resnet")
     assert words[-3:] == ("report", "/jobs/resnet", "--at-end")
+
+
+def test_a_slow_report_is_left_to_its_process() -> None:
+    writer = reporter("import time; time.sleep(600)")
+    writer.write(60, patience=0.0)
+    assert (writer.is_written, writer.is_left_behind, writer.problem) == (False, True, None)
+    assert writer._process.is_running()
+    assert is_report_written_now(writer._backend) is True
+    writer._process.finish(0.0)
+    assert is_report_written_now(writer._backend) is None
+    unmark_report(writer._backend)
+    assert is_report_written_now(writer._backend) is False
+
+
+def test_a_quick_report_leaves_no_marker() -> None:
+    writer = reporter("")
+    writer.write(60, patience=60.0)
+    assert (writer.is_written, writer.is_left_behind) == (True, False)
+    assert is_report_written_now(writer._backend) is False

@@ -54,12 +54,12 @@ class Handover:
             "SONDE_WORKER_URI": self.relay.source.uri if self.relay else "",
         }
 
-    def finish(self, recording: Recording, exit_: Exit) -> Outcome:
+    def finish(self, recording: Recording, exit_: Exit, *, leaves_report: bool = False) -> Outcome:
         """Finish the recording and send the rest of the spool."""
         Guard().attempt("files of data loaders", lambda: remove_loader_folders(self.run_id), None)
         relay, clock = self.relay, self.clock
         deadline = clock.seconds() + END_SECONDS
-        outcome = recording.finish(exit_)
+        outcome = recording.finish(exit_, leaves_report=leaves_report)
         call_within(_SWEEP_SECONDS, "incomplete files", self._sweep, None)
         if relay is None:
             return outcome

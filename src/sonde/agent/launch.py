@@ -89,6 +89,7 @@ class Launcher:
         self._kill_due = 0.0
         self._child: Child | None = None
         self._output: OutputTail | None = None
+        self.leaves_report = False  # whether a slow report is left to its process
         self._relay = relay_to(registration, self._run_id, clock)
         self._recording = Recording(registration, settings, clock, self._stop, relay=self._relay)
         self._handover = Handover(registration, settings, clock, self._run_id, self._relay)
@@ -166,7 +167,7 @@ class Launcher:
         if self._output is not None:
             tail = call_within(_INSPECT_SECONDS, "output", self._output.lines, {})
             exit_ = replace(exit_, output_tail=tail)
-        outcome = self._handover.finish(self._recording, exit_)
+        outcome = self._handover.finish(self._recording, exit_, leaves_report=self.leaves_report)
         seconds = (end_ns - ended.start_ns) / NANOSECONDS
         return Launched(shell_code(ended.code), exit_, outcome, seconds, ended.problem)
 

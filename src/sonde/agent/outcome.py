@@ -14,5 +14,6 @@ class Outcome:
     overhead: Overhead
     is_exit_recorded: bool
     is_reported: bool = False
+    is_reporting: bool = False  # a process that was left behind writes the report
     no_report: str | None = None  # why the requested report is missing
     unsent: str | None = None  # the folder of data that has not reached the store

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from sonde.records.loss_report import WorkerLoss
 
 END_SECONDS = 10.0  # time limit for the end of a recording
+_PROMPT_SECONDS = 0.8  # time after which a terminal is back; exiting takes the rest of a second
 _THREADS_SECONDS = 1.5  # of this, for threads and the last sample
 _FLUSH_SECONDS = 8.5  # time limit for the last flush: a hanging connection times out after 7 s
 _BEGIN_SECONDS = 0.5
@@ -154,9 +155,15 @@ class Recording:
         """Record why nothing inside the processes of the job is recorded."""
         self._notice(NoticeKind.HOOK_NOT_LOADED, INSIDE, reason)
 
-    def finish(self, exit_: Exit) -> Outcome:
-        """End the recording within ten seconds, even if the store or a collector hangs."""
+    def finish(self, exit_: Exit, *, leaves_report: bool = False) -> Outcome:
+        """End the recording within ten seconds, even if the store or a collector hangs.
+
+        Args:
+            exit_: How the command ended.
+            leaves_report: Leave a slow report to its process, which outlives this one.
+        """
         self._over.set()
+        prompt = Deadline(self._clock, _PROMPT_SECONDS) if leaves_report else None
         deadline = Deadline(self._clock, END_SECONDS)
         lost = self._close(Deadline(self._clock, _THREADS_SECONDS))
         call_within(deadline.remaining, "end", lambda: self._write_end(exit_), None)
@@ -164,7 +171,7 @@ class Recording:
         if is_recorded:
             write = partial(self._documents.write_file_list, exit_)
             call_within(deadline.remaining, "list of files", write, None)
-            self._side.finish(deadline, has_failed=exit_.state is not JobState.COMPLETED)
+            self._side.finish(deadline, prompt, has_failed=exit_.state is not JobState.COMPLETED)
             lost += self._side.late_failures
         else:
             self._side.switch_off_rules()
@@ -179,6 +186,7 @@ class Recording:
             self._heartbeat.overhead(),
             is_recorded,
             is_reported=self._side.reporter.is_written,
+            is_reporting=self._side.reporter.is_left_behind,
             no_report=self._side.reporter.problem,
         )
 

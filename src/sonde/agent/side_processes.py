@@ -49,7 +49,12 @@ class SideProcesses:
         self._rules = RulesProcess(registration, command, clock, on_rules_failure)
         if settings.rule_options.is_off or not settings.rules.live:
             self._rules.switch_off()
-        self.reporter = Reporter(reporting_command(uri), clock, is_enabled=settings.report_at_end)
+        self.reporter = Reporter(
+            registration.backend,
+            reporting_command(uri),
+            clock,
+            is_enabled=settings.report_at_end,
+        )
 
     @property
     def cpu_seconds(self) -> float:
@@ -69,11 +74,14 @@ class SideProcesses:
         """Stop the rules process."""
         self._guard.attempt("rules", self._rules.switch_off, None)
 
-    def finish(self, deadline: Deadline, *, has_failed: bool) -> None:
+    def finish(
+        self, deadline: Deadline, prompt: Deadline | None = None, *, has_failed: bool
+    ) -> None:
         """Finish decoding, then rules, then the report; short commands without training get none.
 
         Args:
             deadline: When everything must be finished.
+            prompt: When a terminal must be back: the report is then left to its process.
             has_failed: Whether the command failed: its report shows why.
         """
         guard = self._guard
@@ -81,7 +89,8 @@ class SideProcesses:
         minimum = _ACTIONS_SECONDS if self._has_actions else 0.0
         guard.attempt("rules", lambda: self._rules.finish(max(deadline.remaining, minimum)), None)
         if has_failed or guard.attempt("rules", self._rules.is_worthwhile, default=True):
-            guard.attempt("report", lambda: self.reporter.write(deadline.remaining), None)
+            patience = prompt.remaining if prompt else None
+            guard.attempt("report", lambda: self.reporter.write(deadline.remaining, patience), None)
         else:
             self.reporter.skip("no training was recorded")
 

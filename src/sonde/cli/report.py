@@ -6,6 +6,7 @@ import resource
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 from sonde.agent.reporting import RUNS_ELSEWHERE
@@ -22,8 +23,10 @@ from sonde.read.jobs import read_job
 from sonde.report.build import Report, chart_count
 from sonde.report.storage import store_report, write_report
 from sonde.store.backends import Backend
+from sonde.store.layout import REPORT_FOLDER
 from sonde.store.places import find_job
 from sonde.store.report_cost import keep_report_cost
+from sonde.store.report_writing import is_report_written_now, unmark_report
 from sonde.terminal.progress_bar import progress_bar
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -34,6 +37,8 @@ _FLAGS = (
 )
 _PAPERS = ("A4", "Letter")
 _PRINT_SECONDS = 120
+_WRITER_SECONDS = 30.0  # for a report that another process writes
+_POLL_SECONDS = 0.05
 _REFRESH_SECONDS = 60  # CPU time limit, enforced by the system
 
 
@@ -76,9 +81,13 @@ class WriteReport(Command):
             send_spools_of(backend)
         job = Job(backend)
         if options.at_end:
-            return _at_end(job, backend)
+            try:
+                return _at_end(job, backend)
+            finally:
+                unmark_report(backend)
         if options.refresh:
             return _refresh(job, backend)
+        _wait_for_writer(backend)
         browser = _browser() if options.pdf else None
         with progress_bar("Writing report", chart_count()) as advance:
             report = report_of(backend, advance=advance, runs_rules=True)
@@ -93,6 +102,17 @@ class WriteReport(Command):
             if "pdf" in written:
                 print_line(written["pdf"])
         return 0
+
+
+def _wait_for_writer(backend: Backend) -> None:
+    """Wait for a report that is being written; remove what an interrupted one has left."""
+    clock, never = SystemClock(), threading.Event()
+    due = clock.seconds() + _WRITER_SECONDS
+    while (is_written_now := is_report_written_now(backend)) and clock.seconds() < due:
+        clock.wait(never, _POLL_SECONDS)
+    if is_written_now is None:
+        unmark_report(backend)
+        backend.sweep_of(REPORT_FOLDER, lambda pid: not Path(f"/proc/{pid}").exists())
 
 
 def _at_end(job: Job, backend: Backend) -> int:

@@ -11,7 +11,9 @@ from sonde.agent.exits import code_of_failed_start
 from sonde.agent.handover import INJECT_FOLDER
 from sonde.agent.interpreter import why_hook_fails
 from sonde.agent.launch import Launched, Launcher
+from sonde.agent.outcome import Outcome
 from sonde.agent.registration import Registration, RunRequest, register, withdraw
+from sonde.agent.terminal import is_awaited
 from sonde.cli._command import Command, Options, print_note, store_uri
 from sonde.cli.dashboard.process import check_installed, dashboard_process
 from sonde.cli.options.actions import add_actions, with_actions
@@ -163,6 +165,8 @@ def _run_recorded(
             notify(line)
         return verdict
 
+    # a gate needs everything at the end
+    launcher.leaves_report = options.fail_on is None and is_awaited()
     with dashboard_process(store, notify):
         try:
             announce = partial(_announce, notify, registration, request)
@@ -248,8 +252,16 @@ def _summary(
         lines.append("The store did not respond: the exit of the job is not recorded")
     reference = _reference(registration, request)
     lines += verdict_lines(verdict, reference)
-    if outcome.is_reported:
-        lines.append(f"Report: {report_uri(registration.backend)}")
-    elif outcome.no_report is not None:
-        lines.append(f"No report: {outcome.no_report}. To write it: sonde report {reference}")
+    lines += _report_lines(outcome, registration, reference)
     return [*lines, f"Details: sonde status {reference}"]
+
+
+def _report_lines(outcome: Outcome, registration: Registration, reference: str) -> list[str]:
+    uri = report_uri(registration.backend)
+    if outcome.is_reported:
+        return [f"Report: {uri}"]
+    if outcome.is_reporting:
+        return [f"Report: being written to {uri}"]
+    if outcome.no_report is not None:
+        return [f"No report: {outcome.no_report}. To write it: sonde report {reference}"]
+    return []

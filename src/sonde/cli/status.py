@@ -9,11 +9,16 @@ from sonde.cli._spools import send_spools_of, unsent_rows
 from sonde.client.job import Job
 from sonde.results.system import StatisticsRow
 from sonde.store.places import find_job
+from sonde.store.report_writing import is_report_written_now
 from sonde.terminal.output import print_lines
 from sonde.terminal.resources import RESOURCES
 from sonde.terminal.status import status_lines
 
 _MAX_NODES = 50  # reading the samples of a node takes time
+_REPORT_STATES = {
+    True: "being written",
+    None: "interrupted while it was being written; to write it, run `sonde report`",
+}
 _NUMBERS = ("minimum", "p50", "p90", "p95", "p99", "maximum")
 
 
@@ -32,7 +37,9 @@ class Status(Command):
         job = Job(backend)
         table = resources(job)  # first: reading samples may find damage, which the summary reports
         unsent = unsent_rows(backend, job.facts)
+        writing = is_report_written_now(backend)
         document = {**job.summary, "resources": table, "unsent": unsent}
+        document["report"] = _REPORT_STATES[writing] if writing is not False else ""
         if options.json:
             print_json(document)
         else:

@@ -128,6 +128,14 @@ class ReportCost:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportWriting:
+    """The process that finishes a report after the job."""
+
+    process: Launcher
+    time_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Heartbeat:
     """A heartbeat, and when the next one is due."""
 

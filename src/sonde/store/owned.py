@@ -45,6 +45,7 @@ _DOCUMENTS = {
     "progress": "progress of the rules",
     "verdict": "verdict of the rules",
     "cost": "cost of the reports",
+    "writing": "marker of a report that is being written",
 }
 _DOCUMENT = "(?P<document>" + "|".join(_DOCUMENTS) + r")(-[\w.-]+)?\.json"
 _FAMILY = "(?P<family>" + "|".join(FAMILIES) + ")"
@@ -68,7 +69,7 @@ _FILES = tuple(
         rf"findings/{_FAMILY}/{_SEGMENT}",
         r"control/(requests|replies)/[\w.-]+\.json",
         r"report/report\.(html|json)",
-        r"report/(?P<document>cost)\.json",
+        r"report/(?P<document>cost|writing)\.json",
         r"report/rules/[\w.-]+\.json",
     )
 )

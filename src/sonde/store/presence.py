@@ -17,7 +17,12 @@ _SLACK_SECONDS = 10.0
 
 def this_process() -> Launcher:
     """The identity of this process, for `is_alive`."""
-    return Launcher(os.getpid(), _started(os.getpid()), _space())
+    return process_with(os.getpid())
+
+
+def process_with(pid: int) -> Launcher:
+    """The identity of a process on this machine, for `is_alive`."""
+    return Launcher(pid, _started(pid), _space())
 
 
 def is_present(backend: Backend, attempt: Attempt, now_ns: int) -> bool:

@@ -112,6 +112,7 @@ def _recorded(status: Mapping[str, Any]) -> list[tuple[str, str]]:
             ("rules", status_counts(status["rules"], is_over=status["end_time"] is not None))
         )
         rows += [("rule failed", text) for text in failed_rules(status["rules"])]
+    rows.append(("report", status.get("report", "")))
     rows += [("data lost", _lost_text(gap)) for gap in status["lost"]]
     rows += [
         ("not sent yet", _unsent_text(unsent_row))
