@@ -1,7 +1,11 @@
 """The order of findings and the verdict in one sentence."""
 
+from dataclasses import replace
+
+from sonde.read.findings import episode_document
+from sonde.records.advice import Basis, Bottleneck, Gain, Improvement, Remedy
 from sonde.records.finding import Episode, Evaluation, Finding, RuleStatus, Setting, Severity
-from sonde.results.rule_verdict import root_first, verdict
+from sonde.results.rule_verdict import documents_root_first, root_first, verdict
 
 
 def episode(
@@ -65,3 +69,36 @@ def test_verdict_names_root_cause_consequences_cost_and_remaining_findings() -> 
 def test_verdict_without_findings_reports_rule_coverage() -> None:
     assert verdict([evaluation("a"), evaluation("b")]) == "No issues found."
     assert verdict([]) == "No rules were run."
+
+
+def test_equally_severe_causes_are_sorted_by_what_they_cost() -> None:
+    slow, slower = episode("Slow", first=1), episode("Slower", first=2)
+    resolved = replace(episode("Resolved", first=0), is_open=False)
+
+    def costing(finding: Episode, speedup: float) -> Episode:
+        remedy = Remedy("do it", gain=Gain(speedup, speedup, speedup, Basis.MEASURED, ""))
+        improvement = Improvement(Bottleneck.DATA, (remedy,))
+        return replace(finding, finding=replace(finding.finding, improvement=improvement))
+
+    episodes = [costing(slow, 1.2), costing(slower, 2.0), resolved, episode("Free", first=0)]
+    result = root_first(episodes)
+    assert rules(result) == ["Slower", "Slow", "Free", "Resolved"]
+    # a consequence lends its cost to its cause
+    caused = costing(episode("Idle", first=3, cause="Free"), 3.0)
+    assert rules(root_first([*episodes, caused]))[:3] == ["Free", "Idle", "Slower"]
+
+
+def test_documents_have_the_same_order_as_episodes() -> None:
+    remedy = Remedy("do it", gain=Gain(2.0, 2.0, 2.0, Basis.MEASURED, ""))
+    costly = episode("Costly", first=9)
+    finding = replace(costly.finding, improvement=Improvement(Bottleneck.DATA, (remedy,)))
+    episodes = [
+        episode("Critical", Severity.CRITICAL, first=8),
+        episode("Effect", first=1, cause="Costly"),
+        episode("Early", first=0),
+        replace(episode("Over", first=0), is_open=False),
+        replace(costly, finding=finding),
+    ]
+    documents = documents_root_first(map(episode_document, episodes))
+    assert [each["rule"] for each in documents] == rules(root_first(episodes))
+    assert [each["rule"] for each in documents] == ["Critical", "Costly", "Effect", "Early", "Over"]

@@ -35,16 +35,3 @@ def severity_counts(severities: Iterable[str]) -> dict[str, int]:
     """The number of findings of each severity, the most severe first."""
     present = list(severities)
     return {each: present.count(each) for each in SEVERITIES if each in present}
-
-
-def worst_first(rules: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """All findings: ongoing ones first, the most severe first."""
-    findings = [finding for rule in rules for finding in rule["findings"]]
-    return sorted(
-        findings,
-        key=lambda each: (
-            not each["is_open"],
-            SEVERITIES.index(each["severity"]),
-            each["time"][0],
-        ),
-    )

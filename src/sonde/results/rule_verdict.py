@@ -1,9 +1,11 @@
 """All findings of a job together: causes before consequences, and a verdict in one sentence."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from sonde.formats import format_duration, pluralize
-from sonde.records.finding import Episode, Evaluation, Verdict
+from sonde.records.finding import Episode, Evaluation, Severity, Verdict
 from sonde.records.seen import Seen
 from sonde.results.advice import advice_on
 from sonde.results.rule_coverage import Coverage, coverage, no_issues, results_of
@@ -12,25 +14,96 @@ _MAX_NAMED = 3
 _MAX_FIRST = 5
 
 
-def root_first(episodes: Iterable[Episode]) -> tuple[Episode, ...]:
-    """The most severe first, then the earliest; each followed by what it explains."""
-    by_id = {episode.id: episode for episode in episodes}
-    followers: dict[str | None, list[Episode]] = {}
-    for episode in by_id.values():
-        cause = episode.finding.cause
-        followers.setdefault(cause if cause in by_id else None, []).append(episode)
-    ordered: list[Episode] = []
+@dataclass(frozen=True)
+class _Place:
+    """What decides the place of a finding among the others."""
 
-    def add_with_followers(root: Episode) -> None:
-        ordered.append(root)
-        for follower in sorted(followers.get(root.id, ()), key=_order):
+    id: str
+    cause: str | None
+    rank: int  # of its severity
+    is_open: bool
+    speedup: float  # predicted by the advice for it: what it costs
+    first: str | int
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """Smaller is more important."""
+        return -self.rank, not self.is_open, -self.speedup, self.first, self.id
+
+
+def root_first(episodes: Iterable[Episode]) -> tuple[Episode, ...]:
+    """The order of findings on every screen: by root cause, each followed by what it explains.
+
+    Root causes are sorted by the highest severity among them and their consequences; ongoing ones
+    before resolved ones, then by what they cost (the predicted speed-up), then by time.
+    """
+    by_id = {episode.id: episode for episode in episodes}
+    places = [
+        _Place(
+            id=episode.id,
+            cause=episode.finding.cause,
+            rank=episode.severity.rank,
+            is_open=episode.is_open,
+            speedup=episode.finding.improvement.speedup if episode.finding.improvement else 1.0,
+            first=episode.first_ns,
+        )
+        for episode in by_id.values()
+    ]
+    return tuple(by_id[each] for each in _root_first(places))
+
+
+def documents_root_first(findings: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The same order, for findings of a status document."""
+    by_id = {finding["id"]: finding for finding in findings}
+    places = [
+        _Place(
+            id=finding["id"],
+            cause=finding["cause"],
+            rank=Severity(finding["severity"]).rank,
+            is_open=finding["is_open"],
+            speedup=_speedup(finding.get("improvement")),
+            first=finding["time"][0],
+        )
+        for finding in by_id.values()
+    ]
+    return [by_id[each] for each in _root_first(places)]
+
+
+def _speedup(improvement: Mapping[str, Any] | None) -> float:
+    remedies = improvement["remedies"] if improvement else ()
+    return max((each["gain"]["speedup"] for each in remedies if each["gain"]), default=1.0)
+
+
+def _root_first(places: Sequence[_Place]) -> list[str]:
+    """The ids of findings in order."""
+    ids = {place.id for place in places}
+    followers: dict[str | None, list[_Place]] = {}
+    for place in places:
+        followers.setdefault(place.cause if place.cause in ids else None, []).append(place)
+    ordered: list[str] = []
+
+    def add_with_followers(root: _Place) -> None:
+        ordered.append(root.id)
+        for follower in sorted(followers.get(root.id, ()), key=lambda each: each.order):
             add_with_followers(follower)
 
-    roots = followers.get(None, [])
-    worst_ranks = {root.id: max(_ranks(root, followers)) for root in roots}
-    for root in sorted(roots, key=lambda root: (-worst_ranks[root.id], _order(root))):
+    trees = {root.id: list(_tree(root, followers)) for root in followers.get(None, [])}
+
+    def importance(root: _Place) -> tuple[Any, ...]:
+        tree = trees[root.id]
+        worst = max(place.rank for place in tree)
+        speedup = max(place.speedup for place in tree)
+        return -worst, not any(place.is_open for place in tree), -speedup, root.order
+
+    for root in sorted(followers.get(None, []), key=importance):
         add_with_followers(root)
-    return tuple(ordered)
+    return ordered
+
+
+def _tree(root: _Place, followers: Mapping[str | None, Sequence[_Place]]) -> Iterator[_Place]:
+    yield root
+    for follower in followers.get(root.id, ()):
+        yield from _tree(follower, followers)
 
 
 def coverage_of(evaluations: Sequence[Evaluation], seen: Seen | None = None) -> Coverage:
@@ -104,13 +177,3 @@ def _with_findings(episodes: Sequence[Episode]) -> str:
     notes += [pluralize(remaining, "more finding")] if remaining else []
     sentence = f"{root.finding.rule}: {root.finding.message.rstrip('.')}"
     return f"{sentence} ({'; '.join(notes)})" if notes else sentence
-
-
-def _ranks(root: Episode, followers: dict[str | None, list[Episode]]) -> Iterable[int]:
-    yield root.severity.rank
-    for follower in followers.get(root.id, ()):
-        yield from _ranks(follower, followers)
-
-
-def _order(episode: Episode) -> tuple[int, int, str]:
-    return -episode.severity.rank, episode.first_ns, episode.id

@@ -17,7 +17,8 @@ from sonde.results.coverage import unrecorded_line
 from sonde.results.failure_details import failing_line_text, last_output, marked_traceback
 from sonde.results.notices import latest_notices
 from sonde.results.overhead import overhead_text
-from sonde.results.rule_standing import failed_rules, issues, status_counts, worst_first
+from sonde.results.rule_standing import failed_rules, issues, status_counts
+from sonde.results.rule_verdict import documents_root_first
 from sonde.results.verdict import verdict
 from sonde.terminal.finding_list import short_finding_lines
 from sonde.terminal.resources import resource_lines
@@ -62,7 +63,8 @@ def _not_seen_lines(status: Mapping[str, Any]) -> list[Text]:
 
 
 def _findings(status: Mapping[str, Any]) -> list[Text]:
-    lines = short_finding_lines(worst_first(status["rules"]), _MAX_FINDINGS)
+    findings = [finding for rule in status["rules"] for finding in rule["findings"]]
+    lines = short_finding_lines(documents_root_first(findings), _MAX_FINDINGS)
     return [Text(), Text("findings", QUIET), *lines] if lines else []
 
 
