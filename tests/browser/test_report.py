@@ -52,6 +52,8 @@ def test_report_is_readable_without_scripts_and_interactive_with_them(
         == "contents"
     )
     assert not page.locator("figure .live").first.is_visible()
+    # step durations are on paper, even where no rule found anything
+    assert page.locator('[data-chart="step_histogram"] svg').first.is_visible()
     page.emulate_media(media="screen")
     page.evaluate(AXE.read_text(encoding="utf-8"))
     assert page.evaluate(VIOLATIONS) == []

@@ -52,3 +52,17 @@ def test_only_the_most_unusual_of_many_nodes_are_shown() -> None:
     rows = spec.records()
     assert (rows[0]["node"], rows[0]["p50"]) == ("node-33", 90.0)
     assert spec.coarsened == "Only the 32 most unusual of 34 nodes are shown."
+
+
+def test_the_cpu_share_of_the_job_is_beside_that_of_the_machine() -> None:
+    curves = {
+        "cpu.utilization_percent": [80.0] * 4,
+        "cpu.utilization_percent/cpu0": [90.0] * 4,
+        "cpu.utilization_percent/cpu1": [70.0] * 4,
+        "process_tree.cpu_percent": [50.0] * 4,  # of one core
+    }
+    table = Resources().build(FakeJob().record(curves).end().job())
+    assert isinstance(table, Table)
+    medians = {row["metric"]: row["p50"] for row in table.records()}
+    assert list(medians)[:2] == ["Total CPU", "Job CPU"]
+    assert (medians["Total CPU"], medians["Job CPU"]) == (80.0, 25.0)

@@ -126,3 +126,18 @@ def test_zero_rows_is_a_usage_error(recorded: str, capsys: pytest.CaptureFixture
         run_command_line(["operators", recorded, "--top", "0"])
     assert stopped.value.code == 2
     assert "'0' is not a number of rows" in capsys.readouterr().err
+
+
+def test_operators_without_a_visible_share_are_summed_up(
+    recorded: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["operators", recorded, "--top", "1000", "--json"]) == 0
+    operators = json.loads(capsys.readouterr().out)["operators"]
+    assert any(operator["percent"] < 0.05 for operator in operators)
+    assert run_command_line(["operators", recorded, "--top", "1000"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    start = next(at for at, line in enumerate(lines) if line.startswith("operator on"))
+    *rows, more, _ = lines[start + 1 : lines.index("", start)]
+    visible = sum(operator["percent"] >= 0.05 for operator in operators)
+    assert len(rows) == visible
+    assert more.startswith(f"{len(operators) - visible} more ")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sonde.drawing.png import MISSING, encode_png, palette, palette_indices
+from sonde.drawing.png import MISSING, ZERO, encode_png, palette, palette_indices
 
 pictures = arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9)))
 
@@ -42,15 +42,15 @@ def test_png_contains_its_pixels(
 
 def test_values_become_colors_from_low_to_high() -> None:
     values = np.array([[0.0, 50.0, 100.0, 200.0, -5.0, np.nan]])
-    assert palette_indices(values, 0.0, 100.0).tolist() == [[0, 127, 254, 254, 0, MISSING]]
+    assert palette_indices(values, 0.0, 100.0).tolist() == [[0, 126, 253, 253, 0, MISSING]]
 
 
 def test_logarithmic_scale_gives_decades_equal_width() -> None:
     values = np.array([[1e-3, 1e-2, 1e-1, 0.0, np.inf]])
     result = palette_indices(values, 1e-3, 1e-1, is_logarithmic=True)
-    assert result.tolist() == [[0, 127, 254, 0, MISSING]]
+    assert result.tolist() == [[0, 126, 253, 0, MISSING]]
 
 
 def test_colors_get_darker() -> None:
-    brightness = palette()[:MISSING].sum(axis=1).astype(int)
+    brightness = palette()[:ZERO].sum(axis=1).astype(int)
     assert (np.diff(brightness) <= 0).all()

@@ -161,3 +161,13 @@ def test_a_repeated_step_counts_once() -> None:
     job.worker(attempt=2).step(1, STEP).step(2, STEP).flush()
     [marks] = marks_of(job, read_job(job.backend, job.clock.now_ns()))
     assert (marks.count("train"), marks.count("eval"), marks.count("predict")) == (3, 1, 0)
+
+
+def test_a_stage_shorter_than_its_boundaries_are_known_has_no_duration() -> None:
+    job = FakeJob()
+    job.clock.advance(3)
+    job.worker().step(0, STEP).flush()
+    job.clock.advance(133e-9)
+    job.end()
+    assert seconds(job)[2] == 0.0
+    assert seconds(job)[0] == pytest.approx(3.0)

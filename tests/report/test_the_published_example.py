@@ -104,7 +104,7 @@ def test_example_shows_node_utilization(report: Report) -> None:
 
 
 def test_example_shows_time_by_phase(report: Report) -> None:
-    assert report.document["notes"]["mode_time"].startswith("Training loop: train 100.0%")
+    assert report.document["notes"]["mode_time"].startswith("Training loop: train 100%")
     phases = {row["phase"]: row["percent"] for row in table(report, "phase_time")}
     assert phases["backward"] > phases["forward"] > phases["data wait"]
 

@@ -53,10 +53,11 @@ def _chart(title: str, matrix: LayerMatrix) -> Heatmap:
         rows=names,
         x=tuple(coarse.steps.tolist()),
         x_title="Step",
-        values=tuple(map(tuple, values.tolist())),
+        values=tuple(map(tuple, np.where(np.abs(values) <= _ZERO, 0.0, values).tolist())),
         low=low,
         high=high if high > low else low + 1.0,
         is_logarithmic=bool(low > 0 and high > 10 * low),
+        marks_zero=True,
     )
 
 

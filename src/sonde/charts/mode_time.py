@@ -36,8 +36,7 @@ class ModeTime(Chart):
         seconds_by_mode[OUTSIDE_STEPS] = max(0.0, loop.seconds - sum(seconds_by_mode.values()))
         total = sum(seconds_by_mode.values())
         shares = [
-            f"{mode} {format_percent(100 * each / total, 1)}"
-            for mode, each in seconds_by_mode.items()
+            f"{mode} {format_percent(100 * each / total)}" for mode, each in seconds_by_mode.items()
         ]
         qualifier = " (mean of all workers)" if workers > 1 else ""
         return StackedBars(

@@ -7,13 +7,13 @@ from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, pluralize
 from sonde.records.chart import Heatmap, Spec
 from sonde.results.job import JobResults
-from sonde.results.machines import CPU, GPU, readers_of, series_of
+from sonde.results.machines import CPU, GPU, readers_by_relevance, series_of
 
 _COLUMNS = 300
 
 
 class NodeHeatmap(Chart):
-    """Utilization of every core and GPU of a node over time; of the first node by default."""
+    """Utilization of every core and GPU over time; by default, of the node with findings."""
 
     title = "Cores and GPUs"
     section = "system"
@@ -23,7 +23,7 @@ class NodeHeatmap(Chart):
 
     def build(self, job: JobResults) -> Spec | None:
         start_ns = job.facts.start_ns or 0
-        for reader in readers_of(job, self.node):
+        for reader in readers_by_relevance(job, self.node):
             series = (*series_of(reader, CPU), *series_of(reader, GPU))
             if not series:
                 continue

@@ -1,5 +1,6 @@
 """The most expensive CPU and GPU operators."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from sonde.charts._chart import Chart, ChartSize, OverviewPlace, OverviewSection
@@ -7,6 +8,7 @@ from sonde.formats import format_duration, format_percent, pluralize
 from sonde.records.chart import Cell, Column, Group, Spec, Table
 from sonde.results.job import JobResults
 from sonde.results.operators import Operators as OperatorTime
+from sonde.results.operators import significant_rows
 
 _SHOWN = 20
 _DEVICES = {"gpu": "GPU operators", "cpu": "CPU operators"}
@@ -39,7 +41,7 @@ class Operators(Chart):
 
 def operator_table(operators: OperatorTime, device: str) -> Table | None:
     """The operators of a device, highest self time first."""
-    rows = operators.top(_SHOWN).to_arrow().to_pylist()
+    rows = significant_rows(operators.top(_SHOWN).to_arrow().to_pylist())
     if not rows:
         return None
     return Table(
@@ -57,16 +59,16 @@ def operator_table(operators: OperatorTime, device: str) -> Table | None:
     )
 
 
-def _row(row: dict[str, Any]) -> tuple[Cell, ...]:
+def _row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
     numbers = (row[name] for name in ("percent", "self_seconds", "total_seconds", "calls"))
     return (row["name"] or _UNNAMED, *numbers)
 
 
-def _sentence(first: dict[str, Any], operators: OperatorTime, device: str) -> str:
+def _sentence(first: Mapping[str, Any], operators: OperatorTime, device: str) -> str:
     name = first["name"] or _UNNAMED
     return (
         f"Most expensive {device.upper()} operator: {name} with "
-        f"{format_percent(first['percent'], 1)} of the time "
+        f"{format_percent(first['percent'])} of the time "
         f"({format_duration(first['self_seconds'])} in {pluralize(first['calls'], 'call')}). "
         f"Based on {pluralize(operators.steps, 'profiled step')}."
     )

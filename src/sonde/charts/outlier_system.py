@@ -90,6 +90,6 @@ def _sentence(rows: list[tuple[Cell, ...]]) -> str:
     if abs(float(difference or 0)) < _MIN_DIFFERENCE:
         return "No system metric differs by more than one percentage point."
     return (
-        f"{title} differs most: {format_percent(float(outliers or 0), 1)} during outliers, "
-        f"{format_percent(float(normal or 0), 1)} during normal steps."
+        f"{title} differs most: {format_percent(float(outliers or 0))} during outliers, "
+        f"{format_percent(float(normal or 0))} during normal steps."
     )

@@ -70,6 +70,6 @@ def _sentence(rows: list[tuple[Cell, ...]], steps: int) -> str:
         return ""
     name, share, _, mean = rows[0][:4]
     return (
-        f"Longest phase: {name} with {format_percent(float(share or 0), 1)} of step time, "
+        f"Longest phase: {name} with {format_percent(float(share or 0))} of step time, "
         f"{format_duration(float(mean or 0))} per step ({pluralize(steps, 'step')})."
     )

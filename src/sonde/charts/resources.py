@@ -23,10 +23,12 @@ from sonde.results.machines import (
     GPU,
     GPU_MEMORY,
     IO_WAIT,
+    JOB_CPU,
     RECEIVED,
     SENT,
     readers_of,
     samples_of,
+    series_of,
 )
 
 _MAX_NODES = 32
@@ -107,6 +109,14 @@ class Resources(Chart):
         )
 
 
+def _job_usage(reader: SystemReader) -> Iterator[_Usage]:
+    """The CPU time of the job's processes, in percent of all cores of the node."""
+    cores = len(series_of(reader, CPU))
+    samples = samples_of(reader, JOB_CPU, is_whole=True)
+    if samples is not None and len(samples.times_ns) and cores:
+        yield _Usage(reader.node, "Job CPU", "percent", spread_of(samples.values[0] / cores))
+
+
 def _usages(reader: SystemReader) -> Iterator[_Usage]:
     for resource in _RESOURCES:
         samples = samples_of(reader, resource.metric, is_whole=resource.of == "node")
@@ -114,6 +124,8 @@ def _usages(reader: SystemReader) -> Iterator[_Usage]:
             combine = sum_of_devices if resource.of == "sum" else mean_of_devices
             spread = spread_of(combine(samples.values))
             yield _Usage(reader.node, resource.title, samples.unit, spread)
+        if resource.metric == CPU:
+            yield from _job_usage(reader)
 
 
 def _note(notes: list[str]) -> str:

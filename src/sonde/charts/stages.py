@@ -21,7 +21,7 @@ class Stages(Chart):
         spans = job.stages.spans
         if not spans:
             return None
-        texts = [f"{readable_name(span.stage)} {format_percent(span.percent, 1)}" for span in spans]
+        texts = [f"{readable_name(span.stage)} {format_percent(span.percent)}" for span in spans]
         total = sum(span.seconds for span in spans)
         return StackedBars(
             title=self.title,

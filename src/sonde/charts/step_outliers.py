@@ -40,7 +40,7 @@ class StepOutliers(Chart):
         note = (
             f"{pluralize(len(rows), 'training step')} exceeded both 1.5× the median and the median "
             f"plus three robust standard deviations. Together they took {format_duration(lost)} "
-            f"more than the median ({format_percent(100 * lost / total, 1)} of step time)."
+            f"more than the median ({format_percent(100 * lost / total)} of step time)."
         )
         if len(rows) > _MAX_SHARE * sum(len(each.seconds) for each in groups):
             note += (

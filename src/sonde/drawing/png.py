@@ -12,18 +12,20 @@ PaletteIndices = npt.NDArray[np.uint8]
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PALETTE = 3  # color type: pixels are palette indices
 MISSING = 255  # transparent
+ZERO = 254  # marked, as in the dashboard
+_ZERO_COLOR = (237, 161, 0)
 
 # from light to dark, as in the dashboard
 _STOPS = ((238, 243, 250), (183, 209, 242), (96, 152, 224), (35, 96, 178), (12, 45, 96))
 
 
 def palette() -> npt.NDArray[np.uint8]:
-    """255 colors from low to high, and a transparent one."""
-    at = np.linspace(0, len(_STOPS) - 1, MISSING)
+    """254 colors from low to high, one for marked zeros, and a transparent one."""
+    at = np.linspace(0, len(_STOPS) - 1, ZERO)
     stops = np.array(_STOPS, dtype=np.float64)
     channels = [np.interp(at, np.arange(len(_STOPS)), stops[:, index]) for index in range(3)]
     colors = np.stack(channels, axis=1).round().astype(np.uint8)
-    return np.concatenate([colors, np.array([[255, 255, 255]], dtype=np.uint8)])
+    return np.concatenate([colors, np.array([_ZERO_COLOR, (255, 255, 255)], dtype=np.uint8)])
 
 
 def palette_indices(
@@ -35,7 +37,7 @@ def palette_indices(
             share = np.log(np.maximum(values, low) / low) / np.log(high / low)
         else:
             share = (values - low) / (high - low)
-        scaled = np.clip(share, 0, 1) * (MISSING - 1)
+        scaled = np.clip(share, 0, 1) * (ZERO - 1)
     indices = np.where(np.isfinite(values), np.nan_to_num(scaled), MISSING)
     return indices.round().astype(np.uint8)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from sonde.drawing.axes import Scale, label, number_text, shortened, width_of
 from sonde.drawing.html import Element, element
-from sonde.drawing.png import MISSING, data_uri, encode_png, palette_indices
+from sonde.drawing.png import ZERO, data_uri, encode_png, palette_indices
 from sonde.drawing.svg_lines import WIDTH, bottom_axis, picture
 from sonde.records.chart import Heatmap
 
@@ -25,7 +25,7 @@ def heatmap(spec: Heatmap) -> Element:
     x_start = max([30.0, *(width_of(name) + 12 for name in names)])
     row = min(16.0, max(1.5, _TALLEST / max(1, count)))
     body = row * count
-    height = _TOP + body + _BOTTOM
+    height = _TOP + max(body, 70.0 if spec.marks_zero else 0.0) + _BOTTOM
     right = WIDTH - _RIGHT
     if spec.columns:
         right = min(right, x_start + max(row, 14.0) * len(spec.columns))
@@ -64,6 +64,8 @@ def _bitmap(spec: Heatmap, index: tuple[float, float, float, float]) -> Element:
         dtype=np.float64,
     )
     palette = palette_indices(values, spec.low, spec.high, is_logarithmic=spec.is_logarithmic)
+    if spec.marks_zero:
+        palette = np.where(values == 0, np.uint8(ZERO), palette)
     x, y, width, height = index
     return element(
         "image",
@@ -80,7 +82,7 @@ def _bitmap(spec: Heatmap, index: tuple[float, float, float, float]) -> Element:
 def _key(spec: Heatmap, body: float, x: float) -> Iterator[Element]:
     """The color scale."""
     height = max(40.0, min(110.0, body))
-    ramp = np.arange(MISSING - 1, -1, -1, dtype=np.uint8)[:, None]
+    ramp = np.arange(ZERO - 1, -1, -1, dtype=np.uint8)[:, None]
     yield element(
         "image",
         href=data_uri(encode_png(ramp)),
@@ -94,3 +96,7 @@ def _key(spec: Heatmap, body: float, x: float) -> Iterator[Element]:
     for value, y in ((spec.high, _TOP + 8), (spec.low, _TOP + height)):
         text = number_text(float(f"{value:.3g}"), spec.unit)
         yield label(text, x + 14, y)
+    if spec.marks_zero and any(value == 0 for row in spec.values for value in row):
+        y = _TOP + height + 8
+        yield element("rect", x=x, y=y, width=10, height=10, class_="f-c4")
+        yield label("zero", x + 14, y + 9)

@@ -47,6 +47,9 @@ class StepMarks:
         return int(self.starts_ns[chosen].min()), int(self.ends_ns[chosen].max())
 
 
+_SHORTEST_SECONDS = 1e-3  # boundaries of stages are not known more precisely
+
+
 @dataclass(frozen=True, slots=True)
 class StageSpan:
     """One stage: its duration, share, start and end; None if it has not started or ended."""
@@ -86,6 +89,7 @@ def find_stages(facts: JobFacts, marks: Sequence[StepMarks], now_ns: int) -> tup
     ]
     spent = np.diff(np.array(edges, dtype=np.int64), axis=1).sum(axis=0)
     seconds = [float(item) / NANOSECONDS for item in spent]
+    seconds = [each if each >= _SHORTEST_SECONDS else 0.0 for each in seconds]
     total = sum(seconds)
     trained = [item for item in edges if item[2] > item[1]]
     is_over = facts.state.is_over

@@ -197,6 +197,7 @@ class Heatmap(Spec):
     low: float
     high: float
     is_logarithmic: bool = False
+    marks_zero: bool = False  # draw exact zeros in a color of their own
     columns: tuple[str, ...] = ()  # column names, if the columns are not an axis
 
 

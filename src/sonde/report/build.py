@@ -153,7 +153,8 @@ def _content(filled: FilledSection, interactive: set[str] | None, tag: str) -> l
     ]
     if is_line:
         line = element("span", filled.sentence)
-        return [element("details", element("summary", title, line), *drawn, class_="fold")]
+        class_ = "fold printed" if filled.section.is_printed else "fold"
+        return [element("details", element("summary", title, line), *drawn, class_=class_)]
     subsections = [
         element(
             "div",

@@ -15,6 +15,7 @@ class Section:
     name: str
     title: str
     subsections: "tuple[Section, ...]" = ()
+    is_printed: bool = False  # in full, even if it is collapsed on the screen
 
 
 SECTIONS = (
@@ -23,7 +24,7 @@ SECTIONS = (
     Section("system", "System usage statistics"),
     Section("framework", "Framework metrics summary"),
     Section("rules", "Rules summary"),
-    Section("steps", "Step duration analysis"),
+    Section("steps", "Step duration analysis", is_printed=True),
     Section(
         "gpus",
         "GPU utilization analysis",

@@ -11,6 +11,7 @@ from sonde.results.job import JobResults
 from sonde.store.rollups import Floats, Instants
 
 CPU = "cpu.utilization_percent"
+JOB_CPU = "process_tree.cpu_percent"  # of one core
 GPU = "gpu.utilization_percent"
 CPU_MEMORY = "memory.used_percent"
 GPU_MEMORY = "gpu.memory_used_percent"
@@ -33,6 +34,18 @@ class Samples:
 def readers_of(job: JobResults, node: str | None = None) -> tuple[SystemReader, ...]:
     """Readers of all nodes, or of a single one."""
     return job.system(node=node).readers
+
+
+def readers_by_relevance(job: JobResults, node: str | None = None) -> list[SystemReader]:
+    """Readers of all nodes, those with the most important findings first, or of a single one.
+
+    For charts with room for one node: it should be the one that the findings are about.
+    """
+    named = [episode.finding.node for episode in job.judgement().findings]
+    return sorted(
+        readers_of(job, node),
+        key=lambda reader: named.index(reader.node) if reader.node in named else len(named),
+    )
 
 
 def series_of(reader: SystemReader, metric: str, *, is_whole: bool = False) -> tuple[Series, ...]:

@@ -1,6 +1,6 @@
 """Operators in the profiles of a job, as data frames."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,9 +36,16 @@ ORDERS = ("self", "total")
 EMPTY = "No operators recorded. Record some with: sonde run --profile operators …"
 
 _SHOWN = 20
+_LEAST_PERCENT = 0.05  # less is shown as 0.0%
 _PHASES = [phase.value for phase in Phase]
 _SELF_TIMES = ("self", "total")
 _DEVICE_TIMES = ("device_self", "device_total")
+
+
+def significant_rows(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The rows up to the last one whose share is not shown as 0.0%, and at least one."""
+    last = [index for index, row in enumerate(rows) if row["percent"] >= _LEAST_PERCENT]
+    return list(rows[: last[-1] + 1 if last else 1])
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from sonde.drawing.sparklines import levels
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _TRACK = "░"
+_OTHERS = "▒"
 
 
 def bar(value: float | None, width: int, style: str) -> Text:
@@ -21,6 +22,18 @@ def bar(value: float | None, width: int, style: str) -> Text:
     full_cells, rest = divmod(eighths, 8)
     filled = _EIGHTHS[8] * full_cells + (_EIGHTHS[rest] if rest else "")
     return Text.assemble((filled, style), (_TRACK * (width - len(filled)), "dim"))
+
+
+def stacked_bar(part: float | None, value: float | None, width: int, style: str) -> Text:
+    """A bar for a percentage, of which a part is the job's: `███▒▒▒░░`."""
+    total = bar(value, width, style)
+    if not part or not value or width <= 0:
+        return total
+    filled = total.plain.rstrip(_TRACK)
+    cells = min(len(filled), max(1, round(len(filled) * min(part / value, 1.0))))
+    rest = width - len(filled)
+    others = _OTHERS * (len(filled) - cells)
+    return Text.assemble((_EIGHTHS[8] * cells, style), (others, "dim"), (_TRACK * rest, "dim"))
 
 
 def sparkline(values: Sequence[float | None], style: str, maximum: float = 100.0) -> Text:

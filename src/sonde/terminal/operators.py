@@ -6,6 +6,7 @@ from typing import Any
 from rich.text import Text
 
 from sonde.formats import format_duration, format_percent, pluralize
+from sonde.results.operators import significant_rows
 from sonde.terminal.bars import bar
 from sonde.terminal.styles import CPU, GPU, QUIET
 from sonde.terminal.tables import table
@@ -72,7 +73,7 @@ def breakdown_lines(rows: Sequence[Row]) -> list[Text]:
 
 
 def _operator_lines(document: Mapping[str, Any]) -> list[Text]:
-    rows = document["operators"]
+    rows = significant_rows(document["operators"])
     times = [name for name in _TITLES if rows and f"{name}_seconds" in rows[0]]
     group = document["group"]
     titles = (
@@ -90,7 +91,12 @@ def _operator_lines(document: Mapping[str, Any]) -> list[Text]:
         )
         for row in rows
     ]
-    left_out = document["operators_left_out"]
+    hidden = document["operators"][len(rows) :]
+    left_out = {
+        "count": document["operators_left_out"]["count"] + len(hidden),
+        "percent": document["operators_left_out"]["percent"]
+        + sum(row["percent"] for row in hidden),
+    }
     if left_out["count"]:
         name = pluralize(left_out["count"], "more", "more")
         cells.append((name, *[""] * (len(times) + 1), format_percent(left_out["percent"], 1)))

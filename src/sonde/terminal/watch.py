@@ -27,7 +27,7 @@ from sonde.results.overhead import overhead_text
 from sonde.results.recent_samples import COLUMN_SECONDS
 from sonde.results.rule_standing import issues
 from sonde.results.verdict import verdict
-from sonde.terminal.bars import bar, sparkline
+from sonde.terminal.bars import bar, sparkline, stacked_bar
 from sonde.terminal.finding_list import short_finding_lines
 from sonde.terminal.fleet import fleet_lines
 from sonde.terminal.gpus import format_level, gpu_lines
@@ -40,6 +40,7 @@ _MAX_BAR, _MAX_CURVE = 50, 60
 _MAX_NOTICES = 4
 _MAX_FINDINGS = 5
 _GAP = "   "
+_FINDING_INDENT = " " * 9  # below the time of day
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def frame(now: JobNow, width: int, height: int | None = None) -> list[Text]:
     room = None if height is None else max(3, height)
     head = _head(now, width)
     tail = _tail(now, width, is_live=height is not None)
-    findings = short_finding_lines(now.findings, _MAX_FINDINGS)
+    findings = _findings(now, width)
     notices = [*findings, *_notices(now.status)]
     if not now.nodes:
         blocks = [_Block(0, [Text("No node has reported yet", QUIET)]), _Block(1, notices)]
@@ -78,6 +79,20 @@ def frame(now: JobNow, width: int, height: int | None = None) -> list[Text]:
     for line in shown:
         line.truncate(width, overflow="ellipsis")
     return shown[:room]
+
+
+def _findings(now: JobNow, width: int) -> list[Text]:
+    """Each finding on up to two lines; new ones are marked while the job runs."""
+    time_ns = None if now.is_over else now.time_ns
+    lines = short_finding_lines(now.findings, _MAX_FINDINGS, time_ns)
+    return [piece for line in lines for piece in _two_lines(line, width)]
+
+
+def _two_lines(line: Text, width: int) -> list[Text]:
+    first, *rest = wrapped(line, width - len(_FINDING_INDENT))
+    if len(rest) > 1:
+        rest[0].append(" …")
+    return [first, *(Text(_FINDING_INDENT) + piece for piece in rest[:1])]
 
 
 def _fit(blocks: Sequence[_Block], room: int | None) -> list[Text]:
@@ -229,8 +244,24 @@ def _processor(node: NodeNow, width: int) -> Text:
     detail = f"of {pluralize(cores, 'core')}" if cores else ""
     if (cpu.iowait_percent or 0.0) >= 5:
         detail += f", {format_percent(cpu.iowait_percent)} I/O wait"
-    line = _gauge("CPU", cpu.percent, CPU, detail, width)
+    job = _job_share(node)
+    if job is not None:
+        detail += f", job {format_percent(job)}"
+    length, _ = _widths(width)
+    line = Text.assemble(
+        "CPU".ljust(LABEL),
+        stacked_bar(job, cpu.percent, length, CPU),
+        format_percent(cpu.percent).rjust(PERCENT),
+        f"  {detail:<{_DETAIL}}",
+    )
     return line.append(_curve(cpu.history, CPU, width))
+
+
+def _job_share(node: NodeNow) -> float | None:
+    """CPU time of the job in percent of all cores of its node."""
+    cores = node.processor.available_cores or len(node.processor.cores) or 1
+    percent = node.processes.cpu_percent
+    return None if percent is None else percent / cores
 
 
 def _curve(history: Sequence[float | None], style: str, width: int, maximum: float = 100.0) -> Text:
@@ -293,7 +324,6 @@ def _job(node: NodeNow, width: int) -> list[Text]:
     job, memory = node.processes, node.memory
     core_count = node.processor.available_cores or len(node.processor.cores)
     cores = core_count or 1
-    cpu = None if job.cpu_percent is None else job.cpu_percent / cores
     detail = _cores_used(job.cpu_percent)
     detail += f" of {pluralize(core_count, 'core')}" if core_count else " cores"
     if job.count is not None:
@@ -302,7 +332,7 @@ def _job(node: NodeNow, width: int) -> list[Text]:
     share = Level(job.rss_bytes, total_bytes).percent
     threads = "" if job.threads is None else f", {pluralize(round(job.threads), 'thread')}"
     return [
-        _gauge("Job CPU", cpu, CPU, detail, width).append(
+        _gauge("Job CPU", _job_share(node), CPU, detail, width).append(
             _curve(job.cpu_history, CPU, width, 100 * cores)
         ),
         _gauge("Job mem", share, MEMORY, f"{format_bytes(job.rss_bytes)}{threads}", width).append(

@@ -133,6 +133,7 @@ export interface HeatmapSpec extends SpecBase {
   low: number;
   high: number;
   is_logarithmic: boolean;
+  marks_zero: boolean;
   columns: string[];
 }
 

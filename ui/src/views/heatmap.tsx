@@ -52,6 +52,12 @@ export function Heatmap({ spec }: { spec: HeatmapSpec }) {
           <>
             {cellText(spec.low, spec.unit)} <span class="ramp" aria-hidden="true" />{" "}
             {cellText(spec.high, spec.unit)}
+            {spec.marks_zero && (
+              <>
+                {" "}
+                <i class="swatch zero" /> zero
+              </>
+            )}
           </>
         )}
       </p>
@@ -76,11 +82,12 @@ function draw(g: CanvasRenderingContext2D, spec: HeatmapSpec, width: number, row
   const left = namesWidth(spec.rows);
   const step = (width - left) / columns;
   const stops = STOPS.map((name) => parseColor(color(name)));
-  const unknown = color("--heat-none");
+  const [unknown, zero] = [color("--heat-none"), color("--c4")];
   spec.values.forEach((values, index) => {
     values.forEach((value, column) => {
       const share = shareOf(value, spec.low, spec.high, spec.is_logarithmic);
-      g.fillStyle = share === null ? unknown : `rgb(${rampAt(stops, share).join(" ")})`;
+      const ramp = share === null ? unknown : `rgb(${rampAt(stops, share).join(" ")})`;
+      g.fillStyle = spec.marks_zero && value === 0 ? zero : ramp;
       g.fillRect(left + column * step, index * row, step + 0.5, row - (row > 6 ? 1 : 0));
     });
   });
