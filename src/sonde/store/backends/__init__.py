@@ -18,10 +18,15 @@ def open_backend(uri: str) -> Backend:
 
 def is_shared(uri: str) -> bool:
     """Whether there is a backend for a URI whose content other processes can read."""
-    name = _backend_name(uri)
-    return name != _WITHIN_A_PROCESS and name in BACKENDS
+    scheme = _scheme(uri)
+    is_other = scheme in BACKENDS and scheme not in (_WITHIN_A_PROCESS, *_SCHEMES.values())
+    return scheme in _SCHEMES or is_other
 
 
 def _backend_name(uri: str) -> str:
-    scheme = uri.partition("://")[0] if "://" in uri else ""
+    scheme = _scheme(uri)
     return _SCHEMES.get(scheme, scheme)
+
+
+def _scheme(uri: str) -> str:
+    return uri.partition("://")[0] if "://" in uri else ""
