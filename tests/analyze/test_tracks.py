@@ -12,6 +12,7 @@ from sonde.analyze.tracks import (
     NamedSlices,
     Pixels,
     SliceTotals,
+    dominant_names,
     fold,
     lay_out_track,
     row_of_slices,
@@ -134,3 +135,22 @@ def test_self_time_excludes_nested_slices() -> None:
         SliceTotals(0, 1, 25, 5, 40),
         SliceTotals(2, 1, 2, 2, 2),
     ]
+
+
+def test_the_name_that_covers_most_of_a_cell_is_dominant() -> None:
+    starts = np.array([0, 10, 40, 55, 120], dtype=np.int64)
+    ends = np.array([10, 40, 50, 60, 125], dtype=np.int64)
+    names = np.array([7, 3, 7, 7, 9], dtype=np.int64)
+    pixels = Pixels(0, 300, 3)
+    lanes = np.zeros(5, dtype=np.int64)
+    dominant = dominant_names(starts, ends, lanes, names, pixels)
+    assert dominant is not None
+    assert dominant.tolist() == [[3, 9, -1]]
+
+
+def test_many_names_are_not_compared() -> None:
+    starts = np.arange(100, dtype=np.int64)
+    lanes = np.zeros(100, dtype=np.int64)
+    assert dominant_names(starts, starts + 1, lanes, starts, Pixels(0, 100, 3)) is None
+    few = dominant_names(starts, starts + 1, lanes, starts % 16, Pixels(0, 100, 3))
+    assert few is not None

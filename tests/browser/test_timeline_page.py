@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.chart_data import chart_data
+from tests.browser.chart_data import chart_data, wait_until
 from tests.browser.conftest import TIMEOUT_MS, Open
 from tests.browser.served import Served
 from tests.fakes.job import FakeJob
@@ -119,3 +119,58 @@ def test_traces_can_be_downloaded(open_page: Open, trained: Served, tmp_path: Pa
         file = tmp_path / waiting.value.suggested_filename
         waiting.value.save_as(file)
         assert json.loads(file.read_text())[key]
+
+
+@pytest.fixture(scope="module")
+def profiled_late(
+    tmp_path_factory: pytest.TempPathFactory, served: Callable[[str], Served]
+) -> Served:
+    """A job of two minutes with a profile of one second."""
+    store = tmp_path_factory.mktemp("store")
+    job = FakeJob((store / "late").as_uri())
+    worker = job.worker()
+    for number in range(1200):
+        if number == 300:
+            worker.operation("aten::mm", "operator", 0.01, 0.05)
+            worker.span("operators", 0.0, 1.0, number, "window")
+        worker.step(number, {"data_wait": 0.02, "forward": 0.05, "backward": 0.03})
+    worker.beat(0.1, 120.0, is_over=True).flush()
+    job.end()
+    return served(str(store))
+
+
+def test_timeline_opens_on_the_profiled_steps_and_other_pages_show_the_job(
+    open_page: Open, profiled_late: Served
+) -> None:
+    page = open_page(profiled_late.page("late", "timeline"))
+    wait_until(page, "() => __sonde.view[1] - __sonde.view[0] < 2")
+    start, end = page.evaluate("__sonde.view")
+    assert start < 30
+    assert end > 31
+    page.get_by_role("button", name="All", exact=True).click()
+    wait_until(page, "() => __sonde.view[1] - __sonde.view[0] > 100")
+    shared = open_page(profiled_late.page("late", "timeline", "t=5-15"))
+    tracks(shared)
+    assert shared.evaluate("__sonde.view") == [5, 15]
+
+
+def test_phases_keep_their_colors_when_zoomed_out(open_page: Open, profiled_late: Served) -> None:
+    page = open_page(profiled_late.page("late", "timeline", "t=0-119"))
+    tracks(page)
+    layout = {entry["title"]: entry for entry in chart_data(page, "trace-worker-0")["tracksLayout"]}
+    colorful = page.evaluate(
+        """([top]) => {
+          const canvas = document.querySelector('[data-chart="trace-worker-0"] canvas');
+          const ratio = devicePixelRatio;
+          const { data } = canvas.getContext("2d").getImageData(
+            0, (top + 17) * ratio, canvas.width, 15 * ratio);
+          let count = 0;
+          for (let at = 0; at < data.length; at += 4) {
+            const [r, g, b] = data.slice(at, at + 3);
+            if (Math.max(r, g, b) - Math.min(r, g, b) > 40) count += 1;
+          }
+          return count;
+        }""",
+        [layout["phases"]["top"]],
+    )
+    assert colorful > 1000

@@ -63,6 +63,7 @@ describe("the page of a finding", () => {
     is_open: false,
     outcome: "",
     evidence: { lost_seconds: 90 },
+    improvement: null,
     actions: [],
     step: [403, 429],
     time: ["", ""],

@@ -8,7 +8,7 @@ import type { Range } from "./range";
 import { rangeText } from "./range";
 import { linkTo, route } from "./router";
 import { job, jobStart } from "./state";
-import { shownTime } from "./time_axis";
+import { jobTime } from "./time_axis";
 
 const SHOWN = 3;
 
@@ -51,7 +51,7 @@ export function FindingsStrip(): JSX.Element | null {
                 {range && (
                   <span class="when">
                     {" "}
-                    {shownTime(range[0])}–{shownTime(range[1])}
+                    {jobTime(range[0])}–{jobTime(range[1])}
                   </span>
                 )}
               </a>

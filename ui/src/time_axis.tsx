@@ -7,7 +7,7 @@ import { type Area, FONT, TimeCanvas } from "./canvas";
 import { color } from "./colors";
 import { formatClock, formatElapsed, formatStamp, wallClock, zoneName } from "./format";
 import { xAt } from "./gestures";
-import { hover, jobStart, timeStyle, view, zone } from "./state";
+import { hover, job, jobStart, timeStyle, view, zone } from "./state";
 import { clockTicks, elapsedTicks, type Tick } from "./ticks";
 
 export const TICK_PIXELS = 96;
@@ -26,6 +26,19 @@ export function shownTime(at: number): string {
   return timeStyle.value === "elapsed"
     ? formatElapsed(at, span)
     : formatClock(jobStart.value + at, zone.value, span);
+}
+
+/** Ticks and times of charts over the whole job; reports have no job and show elapsed time. */
+export function jobTicks(from: number, to: number, count: number): Tick[] {
+  return job.value && timeStyle.value === "clock"
+    ? clockTicks(from, to, count, jobStart.value, zone.value)
+    : elapsedTicks(from, to, count);
+}
+
+export function jobTime(at: number): string {
+  return job.value && timeStyle.value === "clock"
+    ? formatClock(jobStart.value + at, zone.value)
+    : formatElapsed(at);
 }
 
 /** An instant as elapsed time and as a time stamp. */

@@ -7,6 +7,8 @@ import numpy.typing as npt
 
 from sonde.records.arrays import IntArray
 
+_MAX_DOMINANT_NAMES = 16  # each costs one more pass over the slices
+
 ShareMatrix = npt.NDArray[np.float64]
 
 
@@ -97,6 +99,36 @@ def fold(starts_ns: IntArray, ends_ns: IntArray, lanes: IntArray, pixels: Pixels
     is_visible = (ends_ns > pixels.start_ns) & (starts_ns < pixels.end_ns)
     is_wide = ends_ns - starts_ns >= pixels.width_ns
     narrow = np.flatnonzero(is_visible & ~is_wide)
+    covered = _coverage(starts_ns, ends_ns, lanes, pixels, narrow)
+    return FoldedTrack(np.flatnonzero(is_visible & is_wide), len(narrow), np.minimum(covered, 1.0))
+
+
+def dominant_names(
+    starts_ns: IntArray, ends_ns: IntArray, lanes: IntArray, names: IntArray, pixels: Pixels
+) -> IntArray | None:
+    """The name that covers most of each cell, as (lane, column), or -1 without narrow slices.
+
+    None if there are too many different names to compare.
+    """
+    is_visible = (ends_ns > pixels.start_ns) & (starts_ns < pixels.end_ns)
+    narrow = np.flatnonzero(is_visible & (ends_ns - starts_ns < pixels.width_ns))
+    distinct = np.unique(names[narrow])
+    if not 0 < len(distinct) <= _MAX_DOMINANT_NAMES:
+        return None
+    covered = np.array(
+        [
+            _coverage(starts_ns, ends_ns, lanes, pixels, narrow[names[narrow] == name])
+            for name in distinct
+        ]
+    )
+    is_covered = covered.max(axis=0) > 0
+    return np.where(is_covered, distinct[covered.argmax(axis=0)], -1).astype(np.int64)
+
+
+def _coverage(
+    starts_ns: IntArray, ends_ns: IntArray, lanes: IntArray, pixels: Pixels, narrow: IntArray
+) -> ShareMatrix:
+    """The share of each cell that narrow slices cover, as (lane, column)."""
     shape = (int(lanes.max()) + 1 if len(lanes) else 0, pixels.count)
     # a narrow slice is shorter than a column, so it covers parts of two columns at most
     begin = np.maximum((starts_ns[narrow] - pixels.start_ns) / pixels.width_ns, 0.0)
@@ -107,11 +139,7 @@ def fold(starts_ns: IntArray, ends_ns: IntArray, lanes: IntArray, pixels: Pixels
     rows = lanes[narrow] * pixels.count
     np.add.at(covered, rows + first, edge - begin)
     np.add.at(covered, rows + np.minimum(first + 1, pixels.count - 1), end - edge)
-    return FoldedTrack(
-        np.flatnonzero(is_visible & is_wide),
-        len(narrow),
-        np.minimum(covered, 1.0).reshape(shape),
-    )
+    return covered.reshape(shape)
 
 
 @dataclass(frozen=True)

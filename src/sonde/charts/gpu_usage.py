@@ -8,6 +8,7 @@ from sonde.results.job import JobResults
 from sonde.results.machines import GPU, device_label, each_node
 
 _MAX_BOXES = 32
+_MAX_NATURAL = 16  # in the order of the devices; more are sorted by utilization, lowest first
 
 
 class GpuUsage(Chart):
@@ -32,7 +33,9 @@ class GpuUsage(Chart):
                     boxes.append(Box(label=label, tone="gpu", **numbers))
         if not boxes:
             return None
-        shown = sorted(sorted(boxes, key=lambda box: box.p50)[:_MAX_BOXES], key=boxes.index)
+        shown = boxes
+        if len(boxes) > _MAX_NATURAL:
+            shown = sorted(boxes, key=lambda box: box.p50)[:_MAX_BOXES]
         is_truncated = len(shown) < len(boxes)
         return BoxPlot(
             title=self.title,

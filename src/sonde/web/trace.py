@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from sonde.analyze.tracks import FoldedTrack, NamedSlices, Pixels, SliceTotals, fold, lay_out_track
+from sonde.analyze.tracks import (
+    FoldedTrack,
+    NamedSlices,
+    Pixels,
+    SliceTotals,
+    dominant_names,
+    fold,
+    lay_out_track,
+)
 from sonde.bounded_cache import BoundedCache
 from sonde.read.timeline import PHASES, WorkerSlices
 from sonde.records.arrays import IntArray
@@ -68,6 +76,16 @@ class WorkerTrace:
         indices = track.indices
         folded = fold(self.starts_ns[indices], self.ends_ns[indices], track.lanes, pixels)
         return FoldedTrack(indices[folded.wide], folded.narrow, folded.covered)
+
+    def covered_names(self, track: Track, pixels: Pixels) -> IntArray | None:
+        """The number of the phase that covers most of each cell; None for other tracks."""
+        if not track.title.endswith(PHASES):
+            return None
+        indices = track.indices
+        names = self.name_numbers[indices]
+        return dominant_names(
+            self.starts_ns[indices], self.ends_ns[indices], track.lanes, names, pixels
+        )
 
     def lanes_at(self, track: Track, indices: IntArray) -> IntArray:
         """The lanes of some slices of a track."""

@@ -82,3 +82,15 @@ def test_a_window_between_two_distant_samples_is_filled() -> None:
     start = job.clock.now_ns() / NANOSECONDS - 60
     header, data = columns(served_job(job), f"heat?px=500&t0={start + 11}&t1={start + 14}")
     assert column(header["values"], data) == [50.0] * header["columns"]["count"]
+
+
+@pytest.mark.parametrize(("first", "second"), CHANGES)
+def test_metrics_of_the_timeline_have_no_gap_where_the_interval_changed(
+    first: float, second: float
+) -> None:
+    header, data = columns(served_job(changed_job(first, second)), "timeline?px=1200")
+    for counter in header["counters"]:
+        means = np.array(column(counter["mean"], data))
+        known = np.flatnonzero(~np.isnan(means))
+        assert len(known) > 4, counter["metric"]
+        assert np.isnan(means[known[0] : known[-1] + 1]).sum() == 0, counter["metric"]

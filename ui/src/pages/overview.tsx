@@ -78,14 +78,22 @@ function Section({ job, section }: SectionProps): JSX.Element {
   );
 }
 
-/** The charts of the summary, in one card. */
+/** The charts of the summary in one card, below cards of its wide ones. */
 function Summary({ job, section }: SectionProps): JSX.Element {
+  const isWide = (chart: PlacedChart): boolean => chart.place.size === "wide";
   return (
-    <div class="card summary">
-      {section.charts.map((chart) => (
-        <Placed key={chart.name} job={job} chart={chart} kind="part" />
+    <>
+      {section.charts.filter(isWide).map((chart) => (
+        <Placed key={chart.name} job={job} chart={chart} kind="card" />
       ))}
-    </div>
+      <div class="card summary">
+        {section.charts
+          .filter((chart) => !isWide(chart))
+          .map((chart) => (
+            <Placed key={chart.name} job={job} chart={chart} kind="part" />
+          ))}
+      </div>
+    </>
   );
 }
 

@@ -14,7 +14,7 @@ import { TimeAxis } from "../time_axis";
 import { DetailsCard } from "../timeline/details";
 import { FlameCard } from "../timeline/flame_card";
 import { MachineChart } from "../timeline/machine";
-import { ProfiledWindows } from "../timeline/profiled";
+import { ProfiledWindows, useOpeningWindow } from "../timeline/profiled";
 import { SearchBox } from "../timeline/search";
 import { loadTrace, type TraceWindow } from "../timeline/source";
 import { dragMode, shownRanks, shownWorkers } from "../timeline/state";
@@ -34,6 +34,7 @@ export function TimelinePage(): JSX.Element {
     isReady,
   );
   const data = useComputed(() => trace.value.value);
+  useOpeningWindow(data);
   const titles = useComputed(() => [
     ...new Set(
       (data.value?.workers ?? []).flatMap((worker) => worker.tracks.map((track) => track.title)),

@@ -19,7 +19,8 @@ const BY_CATEGORY: Record<string, string> = {
   copy: "--c5",
   set: "--c5",
 };
-const PALETTE = ["--c1", "--c3", "--c4", "--c7", "--c5", "--c2"];
+/** Functions, operators and kernels: the colors of phases mean phases only. */
+const PALETTE = ["--n1", "--n2", "--n3", "--n4"];
 
 const blends = new Map<string, string>();
 let blendsCard = "";
@@ -111,17 +112,32 @@ function drawCovered(
   isSearching: boolean,
 ): void {
   if (!track.covered) return;
+  const { coveredNames } = track;
+  const { names } = data;
   const [from, to] = data.window;
   const width = (to - from) / data.px;
   const column = (area.plot * width) / (area.window[1] - area.window[0]);
-  g.fillStyle = tint("--muted", isSearching ? 0.18 : 0.42); // neutral, because it stands for several slices
+  // neutral where it stands for slices of several names
+  const neutral = tint("--muted", isSearching ? 0.18 : 0.42);
+  const colorOf = (cell: number): string => {
+    const name = coveredNames?.[cell];
+    if (name === undefined || isSearching) return neutral;
+    return tint(phaseColor(names[name]!), 0.6);
+  };
   for (let row = 0; row < lanes; row++) {
     const bottom = top + HEAD + (row + 1) * lane - 1;
     for (let i = 0; i < data.px; i++) {
       const code = track.covered[row * data.px + i]!;
       if (!code) continue;
       let end = i + 1;
-      while (end < data.px && track.covered[row * data.px + end] === code) end++;
+      const cell = row * data.px + i;
+      while (
+        end < data.px &&
+        track.covered[row * data.px + end] === code &&
+        coveredNames?.[row * data.px + end] === coveredNames?.[cell]
+      )
+        end++;
+      g.fillStyle = colorOf(cell);
       const height = Math.max(1, ((lane - 1) * code) / 250);
       g.fillRect(
         xAt(from + i * width, area.width, area.window),

@@ -32,6 +32,7 @@ function track(
     name: new Uint32Array(slices.length),
     category: new Uint8Array(slices.length),
     covered: covered ? Uint8Array.from(covered) : null,
+    coveredNames: null,
   };
 }
 

@@ -17,6 +17,8 @@ export type Track = {
   name: Uint32Array;
   category: Uint8Array;
   covered: Uint8Array | null;
+  /** The name that covers most of each cell, of tracks with few names. */
+  coveredNames: Uint32Array | null;
 };
 export type WorkerTracks = { worker: number; node: string; tracks: Track[] };
 export type Counter = {
@@ -53,6 +55,7 @@ type TrackHeader = {
   names: BufferView;
   categories: BufferView;
   covered?: BufferView;
+  covered_names?: BufferView;
 };
 type CounterHeader = {
   node: string;
@@ -107,6 +110,9 @@ function decodeTrack(frame: Frame<unknown>, track: TrackHeader): Track {
     name: rawValues(frame, track.names) as Uint32Array,
     category: rawValues(frame, track.categories) as Uint8Array,
     covered: track.covered ? (rawValues(frame, track.covered) as Uint8Array) : null,
+    coveredNames: track.covered_names
+      ? (rawValues(frame, track.covered_names) as Uint32Array)
+      : null,
   };
 }
 

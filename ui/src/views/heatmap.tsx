@@ -5,10 +5,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { FONT, sharpContext } from "../canvas";
 import { cellText } from "../cells";
 import { color } from "../colors";
-import { formatElapsed } from "../format";
 import type { HeatmapSpec } from "../generated/chart_specs";
 import { useWidth } from "../resource";
-import { shownTheme } from "../state";
+import { shownTheme, timeStyle, zone } from "../state";
+import { jobTime } from "../time_axis";
 import { parseColor, rampAt, shareOf } from "./heat_colors";
 
 const BOTTOM = 20,
@@ -29,7 +29,7 @@ export function Heatmap({ spec }: { spec: HeatmapSpec }) {
   useEffect(
     () =>
       effect(() => {
-        void shownTheme.value;
+        void [shownTheme.value, timeStyle.value, zone.value];
         if (width.value > left + 20 && canvas.current)
           draw(sharpContext(canvas.current, width.value, height), spec, width.value, row);
       }),
@@ -130,12 +130,12 @@ function cellLabel(spec: HeatmapSpec, row: number, share: number): string {
   return `${spec.rows[row]}, ${where}: ${cellText(values[column], spec.unit)}`;
 }
 
-/** The start of a column; seconds are shown as elapsed time. */
+/** The start of a column; seconds are times of the job. */
 function columnText(spec: HeatmapSpec, column: number): string {
   const at = spec.x[column];
   return (
     spec.columns[column] ??
-    (spec.x_unit === "seconds" ? formatElapsed(Math.max(0, at ?? 0)) : cellText(at, spec.x_unit))
+    (spec.x_unit === "seconds" ? jobTime(Math.max(0, at ?? 0)) : cellText(at, spec.x_unit))
   );
 }
 

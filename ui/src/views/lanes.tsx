@@ -1,13 +1,13 @@
 // Time spans in lanes.
 
-import { formatDuration, formatElapsed } from "../format";
+import { formatDuration } from "../format";
 import type { LanesSpec } from "../generated/chart_specs";
-import { elapsedTicks } from "../ticks";
+import { jobTicks, jobTime } from "../time_axis";
 import { toneColor } from "../tones";
 
 const TICKS = 8;
 
-/** A row per lane on an axis of seconds since the start. */
+/** A row per lane on the time axis of the job. */
 export function Lanes({ spec }: { spec: LanesSpec }) {
   const length = spec.end - spec.start || 1;
   const leftOf = (at: number): string => `${((at - spec.start) / length) * 100}%`;
@@ -22,7 +22,7 @@ export function Lanes({ spec }: { spec: LanesSpec }) {
                 <i
                   key={`${span.start} ${index}`}
                   class={span.tone === "interruption" ? "gap" : ""}
-                  title={`${span.label}: ${formatElapsed(span.start)} – ${formatElapsed(span.end)}, ${formatDuration(span.end - span.start)}`}
+                  title={`${span.label}: ${jobTime(span.start)} – ${jobTime(span.end)}, ${formatDuration(span.end - span.start)}`}
                   style={{
                     left: leftOf(span.start),
                     width: `${((span.end - span.start) / length) * 100}%`,
@@ -35,7 +35,7 @@ export function Lanes({ spec }: { spec: LanesSpec }) {
         ))}
       </ul>
       <div class="axis" aria-hidden="true">
-        {elapsedTicks(spec.start, spec.end, TICKS).map((tick) => (
+        {jobTicks(spec.start, spec.end, TICKS).map((tick) => (
           <span key={tick.at} style={{ left: leftOf(tick.at) }}>
             {tick.label}
           </span>

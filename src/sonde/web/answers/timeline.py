@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sonde.analyze.tick_gaps import fill_between
 from sonde.analyze.tracks import Pixels
 from sonde.bounded_cache import BoundedCache
 from sonde.clock import NANOSECONDS
@@ -203,7 +204,14 @@ def _counters(
                 pixels.start_ns + offset_ns - margin_ns, pixels.end_ns + offset_ns + margin_ns
             )
             rollup = reader.buckets(series, pixels.count, within)
-            corrected = replace(rollup, starts_ns=rollup.starts_ns - offset_ns)
+            interval_ns = max(rollup.width_ns, margin_ns)
+            corrected = replace(
+                rollup,
+                starts_ns=rollup.starts_ns - offset_ns,
+                minimum=fill_between(rollup.minimum, rollup.starts_ns, interval_ns),
+                mean=fill_between(rollup.mean, rollup.starts_ns, interval_ns),
+                maximum=fill_between(rollup.maximum, rollup.starts_ns, interval_ns),
+            )
             for row, each in enumerate(series):
                 yield reader.node, each, (corrected, row)
 
@@ -279,6 +287,7 @@ class _Frame:
         }
         if folded.narrow:
             columns["covered"] = quantized(folded.covered, 1 / 250, np.dtype("<u1"))
+            columns |= self._covered_names(trace, track)
         return {
             "title": track.title,
             "lanes_count": track.lane_count,
@@ -286,6 +295,15 @@ class _Frame:
             "narrow": folded.narrow,
             **{name: self.builder.add(column) for name, column in columns.items()},
         }
+
+    def _covered_names(self, trace: WorkerTrace, track: Track) -> dict[str, Any]:
+        """The phase of each cell, so that phases keep their colors when zoomed out."""
+        covered = trace.covered_names(track, self._pixels)
+        if covered is None:
+            return {}
+        distinct, numbers = np.unique(covered, return_inverse=True)
+        shown = [self._number(trace.names[name]) if name >= 0 else 0 for name in distinct.tolist()]
+        return {"covered_names": np.array(shown, dtype="<u4")[numbers.reshape(-1)]}
 
     def _number(self, name: str) -> int:
         return self._names.setdefault(name, len(self._names))
