@@ -51,7 +51,7 @@ class Confusion(Rule):
     Why it matters: The overall accuracy can hide a class that the model never gets right.
     How it decides:
     - Less than `min_diag` of the rows of a class are predicted correctly, or more than
-      `max_off_diag` of them as one other class (2 standard errors allowed).
+      `max_off_diag` of them as one other class, allowing for 2 standard errors.
     - Judged after the last round, on data that is not trained on if there is any, for classes with
       at least 20 rows.
     - It is `info` if half of the rows of the class are predicted correctly.

@@ -25,7 +25,7 @@ _TOP = 5
 class CreateXgboostReport(Rule):
     """How good is the boosted model, and what does it depend on? Statistics only: it never fires.
 
-    Why it matters: One place for the results of a training: predictions, features and trees.
+    Why it matters: All results of a training run are in one place: predictions, features and trees.
     How it decides:
     - For each data set: the task (binary, multiclass or regression), rows, accuracy and score (AUC,
       balanced accuracy or R²) after the last inspected round.

@@ -34,7 +34,7 @@ class FeatureImportanceOverweight(Rule):
     """Few features hold most of the importance in a boosted model.
 
     Why it matters: The model depends on them: if one is missing, wrong or unknown when predictions
-    are made, predictions fail. One of them may contain the label.
+    are made, the predictions are wrong. One of them may contain the label.
     How it decides:
     - The `nfeatures` largest values of an importance that matches `tensor_regex` hold more than
       `threshold` of the sum, at 3 inspections in a row after round 10.
