@@ -97,6 +97,9 @@ def test_selected_jobs_are_compared_side_by_side(
     conclusions = page.locator('[data-chart="compare-conclusions"]')
     expect(conclusions).to_contain_text(f"{REFERENCE} and {FAILED} diverge at step 0: loss")
     expect(page.locator('[data-chart="compare-step-times"]')).to_contain_text("forward")
+    assert chart_data(page, "compare-training-loss")["x_title"] == "Step"
+    page.get_by_label("Align by").select_option("time")
+    expect(page.get_by_text("Time since the first step").first).to_be_attached()
     use = chart_data(page, "compare-utilization")
     cpu = use["parts"][0]["values"][use["labels"].index("Total CPU")]
     assert cpu == pytest.approx(

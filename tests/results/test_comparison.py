@@ -2,13 +2,17 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sonde.cli._main import run_command_line
+from sonde.errors import UsageError
+from sonde.records.chart import LineChart
 from sonde.records.job import Attempt, Launcher, Surroundings
+from sonde.results.aligned_losses import aligned_losses, smoothed
 from sonde.results.comparison import JobComparison
 from sonde.results.divergence import Divergence, Equality
 from sonde.store.facts import encode_facts
@@ -130,6 +134,47 @@ def test_settings_that_differ_are_listed_by_section() -> None:
     }
 
 
+def test_losses_are_aligned_by_step_time_or_samples() -> None:
+    fast, slow = recorded(), recorded(forward=0.12)
+    comparison = compared(fast, slow)
+    by_step, by_time = (comparison.losses(by).spec for by in ("step", "time"))
+    assert isinstance(by_step, LineChart)
+    assert isinstance(by_time, LineChart)
+    assert list(by_step.x) == list(range(STEPS))
+    assert by_step.curves[0].values == by_step.curves[1].values
+    x = np.array(by_time.x, dtype=np.float64)
+    values = [np.array(curve.values, dtype=np.float64) for curve in by_time.curves]
+    ends = [x[np.isfinite(row)].max() for row in values]
+    assert ends[1] == pytest.approx((STEPS - 1) * 0.1325, rel=0.02)
+    assert ends[0] == pytest.approx((STEPS - 1) * 0.0625, rel=0.02)
+    by_samples = comparison.losses("samples").spec
+    assert isinstance(by_samples, LineChart)
+    assert "samples are unknown" in by_samples.coarsened
+    with pytest.raises(UsageError, match="Unknown axis"):
+        comparison.losses("epoch")
+
+
+def test_samples_are_counted_with_the_batch_size() -> None:
+    runs = compared(recorded(), recorded(forward=0.09)).runs
+    sized = [replace(run, samples_per_step=size) for run, size in zip(runs, (8, 32), strict=True)]
+    chart = aligned_losses(sized, "samples")
+    assert chart is not None
+    assert chart.x[-1] == 32 * STEPS
+    assert np.isfinite(chart.curves[1].values[-1] or np.nan)
+    assert np.isnan(chart.curves[0].values[-1] or np.nan)
+
+
+def test_smoothing_keeps_the_level_and_skips_undefined_values() -> None:
+    values = np.array([2.0, np.nan, 2.0, 4.0])
+    assert smoothed(values, 0.0) is values
+    result = smoothed(values, 0.5)
+    assert result[0] == pytest.approx(2.0)
+    assert np.isnan(result[1])
+    assert result[2] == pytest.approx(2.0)
+    assert 2.0 < result[3] < 4.0
+    assert smoothed(np.full(50, 3.0), 0.97) == pytest.approx(3.0)
+
+
 def test_compare_prints_sentences_figures_and_settings(capsys: pytest.CaptureFixture[str]) -> None:
     jobs = [recorded(), recorded(forward=0.09, command=("python", "other.py"))]
     uris = [job.backend.uri for job in jobs]
@@ -156,3 +201,8 @@ def test_the_dashboard_shows_the_comparison_of_the_command_line(
     printed = json.loads(capsys.readouterr().out)
     assert {name: printed[name] for name in document} == document
     assert document["divergences"][0]["step"] == 40
+    spec = ApiClient(jobs[0]).document("compare/losses", others="b", by="time", smoothing=60)[
+        "spec"
+    ]
+    assert [curve["label"] for curve in spec["curves"]] == ["a", "b"]
+    assert spec["x_unit"] == "seconds"

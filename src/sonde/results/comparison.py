@@ -14,17 +14,19 @@ import pyarrow as pa
 
 from sonde.analyze.resources import mean_of_samples
 from sonde.drawing.cells import format_cell
-from sonde.records.chart import Bars, BarSeries, Group, Spec
+from sonde.records.chart import Bars, BarSeries, Group, Spec, Text
 from sonde.records.documents import (
     ComparisonDocument,
     DivergenceDocument,
     PhaseDifferenceDocument,
 )
+from sonde.results.aligned_losses import aligned_losses
 from sonde.results.charts import lines, step_lines, unit_of
 from sonde.results.divergence import Divergence, Equality, find_divergence
 from sonde.results.job import JobResults
 from sonde.results.machines import main_series
 from sonde.results.phase_differences import PhaseDifference, phase_differences, speed_sentence
+from sonde.results.plots import Plot
 from sonde.results.record_rows import RecordRows
 from sonde.results.run_record import RunRecord, read_run
 from sonde.results.scalars import described
@@ -110,6 +112,16 @@ class JobComparison(Frame):
     def sentences(self) -> tuple[str, ...]:
         """The result in words: speed and first divergence of each job."""
         return comparison_sentences(self.runs)
+
+    def losses(self, by: str = "step", smoothing: float = 0.0) -> Plot:
+        """The training losses on one axis.
+
+        Args:
+            by: The axis: `step`, `time` since the first step, or `samples`.
+            smoothing: Weight of the previous values in a moving average, from 0 to below 1.
+        """
+        chart = aligned_losses(self.runs, by, smoothing)
+        return Plot(chart or Text(title="Training loss", paragraphs=("No loss recorded",)))
 
     def document(self) -> dict[str, Any]:
         """The comparison as plain JSON values."""

@@ -22,6 +22,7 @@ class Series:
 
     steps: IntArray
     values: FloatArray
+    seconds: FloatArray | None = None  # of scalars, since their first value
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,13 @@ class RunRecord:
     scalars: Mapping[str, Series]
     tensors: Mapping[str, Mapping[str, Series]]  # by tensor and statistic
     collections: Mapping[str, tuple[str, ...]]  # by tensor
+    losses: tuple[str, ...] = ()  # names of the training losses
+    samples_per_step: float | None = None  # over all workers; None if unknown
+
+    @property
+    def loss(self) -> Series | None:
+        """The training loss; of several, the first by name."""
+        return next((self.scalars[name] for name in self.losses if name in self.scalars), None)
 
     @property
     def attempt(self) -> Mapping[str, Any]:
@@ -52,7 +60,16 @@ def read_run(job: JobResults, name: str = "") -> RunRecord:
         scalars=dict(_scalars(job)),
         tensors=_tensors(job),
         collections={name: by_rank[min(by_rank)].collections for name, by_rank in holders.items()},
+        losses=job.losses.names,
+        samples_per_step=_samples_per_step(job),
     )
+
+
+def _samples_per_step(job: JobResults) -> float | None:
+    """The batch size of the largest training loader, times the workers that load batches."""
+    loaders = [each for each in job.dataloader().documents() if each["mode"] == "train"]
+    sizes = {each["worker"]: each["batch_size"] for each in loaders if each["batch_size"]}
+    return float(sum(sizes.values())) if sizes else None
 
 
 def _seconds(job: JobResults) -> dict[str, FloatArray]:
@@ -76,11 +93,13 @@ def _scalars(job: JobResults) -> Iterator[tuple[str, Series]]:
     rows = job.scalars(mode="train").reduced().to_arrow()
     names, numbers = texts_of(rows["name"].dictionary_encode())
     steps, values = to_numpy(rows["step"]), to_numpy(rows["value"])
+    times_ns = to_numpy(rows["time"].cast("int64"))
     for number, name in enumerate(names):
         which = np.flatnonzero(numbers == number)
         which = which[np.argsort(steps[which], kind="stable")]
         distinct, firsts = np.unique(steps[which], return_index=True)
-        yield name, Series(distinct, values[which][firsts])
+        seconds = (times_ns[which][firsts] - times_ns[which][firsts].min()) / NANOSECONDS
+        yield name, Series(distinct, values[which][firsts], seconds)
 
 
 def _tensors(job: JobResults) -> dict[str, dict[str, Series]]:

@@ -327,7 +327,7 @@ def _job(node: NodeNow, width: int) -> list[Text]:
     detail = _cores_used(job.cpu_percent)
     detail += f" of {pluralize(core_count, 'core')}" if core_count else " cores"
     if job.count is not None:
-        detail += f", {pluralize(job.count, 'process', 'processes')}"
+        detail += f", {pluralize(round(job.count), 'process', 'processes')}"
     total_bytes = memory.limit.total_bytes if memory.limit else memory.node.total_bytes
     share = Level(job.rss_bytes, total_bytes).percent
     threads = "" if job.threads is None else f", {pluralize(round(job.threads), 'thread')}"

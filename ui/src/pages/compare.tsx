@@ -17,6 +17,7 @@ import { useStepsInAddress } from "../step_window";
 import type { ChartAnswer } from "../views/chart";
 import { SpecView } from "../views/spec";
 import { Conclusions, Settings, StepTimes } from "./compare_details";
+import { ComparedLosses } from "./compared_losses";
 import "./pages.css";
 
 const MAX_JOBS = 8;
@@ -164,6 +165,9 @@ function ComparisonView({ data }: { data: Compared }): JSX.Element {
       {comparison && <Conclusions comparison={comparison} />}
       {documents.length > 0 && <Figures documents={documents} />}
       {comparison && <StepTimes comparison={comparison} />}
+      {comparison && (
+        <ComparedLosses baseline={comparison.jobs[0] ?? ""} others={comparison.jobs.slice(1)} />
+      )}
       {comparison && <Settings comparison={comparison} />}
       <div class="chart-grid">
         {specs.map(
