@@ -53,13 +53,16 @@ def test_findings_that_share_a_bottleneck_are_one_item() -> None:
     assert item.places == ("train.py:3",)
 
 
-def test_a_consequence_belongs_to_its_cause_whatever_its_own_gain() -> None:
+def test_a_cause_and_its_consequences_are_one_item_led_by_the_largest_gain() -> None:
     cause = episode("Starved", 2.0, Bottleneck.DATA)
     effect = episode("LowUse", cause="Starved")
-    other = episode("Small", 3.0, Bottleneck.HOST, cause="Starved")
-    evaluations = [evaluation("Starved", cause), evaluation("LowUse", effect)]
-    [item] = advice_on([*evaluations, evaluation("Small", other)]).items
-    assert (item.rule, item.rules) == ("Starved", ("LowUse", "Small"))
+    other = episode("Crowded", 1.2, Bottleneck.CORES)
+    hot = episode("Hot", 1.5, Bottleneck.PYTHON, cause="Starved")
+    evaluations = [evaluation(each.id, each) for each in (effect, hot, cause, other)]
+    first, second = advice_on(evaluations).items
+    assert (first.rule, first.rules) == ("Starved", ("Hot", "LowUse"))
+    assert first.bottleneck is Bottleneck.DATA
+    assert second.rule == "Crowded"
 
 
 def test_resolved_findings_and_negligible_gains_give_no_advice() -> None:

@@ -111,6 +111,26 @@ class Loading:
         return cores * (1 - max(busy_percents) / 100) if busy_percents else None
 
 
+def step_with(loading: Loading, processes: int, *, shares_cores: bool) -> tuple[float, ...]:
+    """Return the seconds of a step with another number of loader processes.
+
+    The best, the expected and the worst case. At best, preparing and training overlap completely.
+    If both need the same cores, the work of both has to fit on them.
+
+    Args:
+        loading: The known speed of loading.
+        processes: The number of loader processes.
+        shares_cores: Whether the steps themselves compute on these cores, and not on a device.
+    """
+    now = loading.wait + loading.step
+    best = max(loading.step, loading.preparation / max(1, processes))
+    if loading.is_waiting or not shares_cores:
+        return min(now, best), min(now, best), min(now, _RESERVE * best)
+    # steps may use all cores already
+    worst = max(best, loading.step + loading.preparation / max(loading.cores, 1))
+    return min(now, best), min(now, (best + worst) / 2), min(now, worst)
+
+
 def typical_wait(seconds: npt.ArrayLike) -> float:
     """Return the mean of waits without outliers."""
     values = np.asarray(seconds, dtype=np.float64)

@@ -35,3 +35,8 @@ def rarer(total_seconds: float, spent_seconds: float, factor: float, reason: str
     """The gain of doing something `factor` times as rarely; its cost was measured."""
     saved = spent_seconds * (1 - 1 / factor)
     return gain_from(total_seconds, (saved, saved, saved), Basis.MEASURED, reason)
+
+
+def upper_bound(total_seconds: float, saved_seconds: float, reason: str) -> Gain:
+    """The gain of a change that saves none to all of some measured time; half is expected."""
+    return gain_from(total_seconds, (0.0, saved_seconds / 2, saved_seconds), Basis.MODELED, reason)

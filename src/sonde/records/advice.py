@@ -21,7 +21,9 @@ class Bottleneck(StrEnum):
     DATA = "data loading"
     HOST = "host"  # launches work too slowly for the device
     SYNCHRONIZATION = "synchronization"
-    COMPUTE = "computation"
+    PRECISION = "precision"
+    ATTENTION = "attention"
+    DIMENSIONS = "dimensions"
     OPTIMIZER = "optimizer"
     COPIES = "copies"
     COMMUNICATION = "communication"

@@ -3,7 +3,7 @@
 It is computed from the recorded evaluations of rules alone, so every front end shows the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sonde.formats import format_factor
 from sonde.records.advice import (
@@ -68,65 +68,70 @@ def certainty_text(gain: Gain) -> str:
 
 
 def _items(evaluations: Sequence[Evaluation]) -> tuple[AdviceItem, ...]:
-    """One item per bottleneck; consequences of a finding belong to it."""
+    """One item per problem: findings with the same bottleneck, or linked as cause and effect."""
     episodes = {
         episode.id: episode
         for evaluation in evaluations
         for episode in evaluation.episodes
         if episode.is_open
     }
-    groups: dict[Bottleneck, list[Episode]] = {}
-    for episode in episodes.values():
-        improvement = _root(episode, episodes).finding.improvement or episode.finding.improvement
-        if improvement is not None:
-            groups.setdefault(improvement.bottleneck, []).append(episode)
-    items = [_item(bottleneck, group) for bottleneck, group in groups.items()]
+    items = [
+        _item(group)
+        for group in _groups(episodes)
+        if any(episode.finding.improvement is not None for episode in group)
+    ]
     useful = [item for item in items if _speedup(item) >= MIN_SPEEDUP or not _is_predicted(item)]
     return tuple(sorted(useful, key=lambda item: (-_speedup(item), item.rule)))
 
 
-def _root(episode: Episode, episodes: dict[str, Episode]) -> Episode:
-    """The first cause of a finding that predicts a gain; the finding itself if there is none."""
-    root, visited = episode, {episode.id}
-    while (cause := root.finding.cause) in episodes and cause not in visited:
-        if episodes[cause].finding.improvement is None:
-            break
-        root = episodes[cause]
-        visited.add(cause)
-    return root
+def _groups(episodes: Mapping[str, Episode]) -> list[list[Episode]]:
+    """Findings that share a bottleneck or of which one causes the other."""
+    group_of: dict[str, list[str]] = {episode_id: [episode_id] for episode_id in episodes}
 
+    def join(first: str, second: str) -> None:
+        if group_of[first] is not group_of[second]:
+            group_of[first] += group_of[second]
+            for member in group_of[second]:
+                group_of[member] = group_of[first]
 
-def _item(bottleneck: Bottleneck, episodes: Sequence[Episode]) -> AdviceItem:
-    leading = [
-        episode
-        for episode in episodes
-        if episode.finding.improvement and episode.finding.improvement.bottleneck is bottleneck
-    ]
-    leading.sort(key=_importance)
-    first = leading[0].finding
-    improvements = [episode.finding.improvement for episode in leading]
-    remedies: dict[str, Remedy] = {}
-    places: dict[str, None] = {}
-    for improvement in improvements:
+    first_of: dict[Bottleneck, str] = {}
+    for episode in episodes.values():
+        cause, improvement = episode.finding.cause, episode.finding.improvement
+        if cause is not None and cause in episodes:
+            join(cause, episode.id)
         if improvement is not None:
-            for remedy in improvement.remedies:
-                remedies.setdefault(remedy.title, remedy)
-            places |= dict.fromkeys(improvement.places)
-    rules = dict.fromkeys(episode.finding.rule for episode in (*leading, *episodes))
+            join(first_of.setdefault(improvement.bottleneck, episode.id), episode.id)
+    distinct = {id(group): group for group in group_of.values()}
+    return [[episodes[episode_id] for episode_id in group] for group in distinct.values()]
+
+
+def _item(episodes: Sequence[Episode]) -> AdviceItem:
+    ordered = sorted(episodes, key=_importance)
+    improvements = [each.finding.improvement for each in ordered if each.finding.improvement]
+    remedies = {
+        remedy.title: remedy
+        for improvement in reversed(improvements)
+        for remedy in improvement.remedies
+    }
+    places = dict.fromkeys(place for each in improvements for place in each.places)
+    first = ordered[0].finding
+    rules = dict.fromkeys(episode.finding.rule for episode in ordered)
     return AdviceItem(
         rule=first.rule,
         message=first.message,
-        bottleneck=bottleneck,
+        bottleneck=improvements[0].bottleneck,
         remedies=best_first(tuple(remedies.values())),
-        findings=tuple(dict.fromkeys(episode.id for episode in (*leading, *episodes))),
+        findings=tuple(episode.id for episode in ordered),
         rules=tuple(rule for rule in rules if rule != first.rule),
         places=tuple(places)[:_MAX_PLACES],
     )
 
 
-def _importance(episode: Episode) -> tuple[float, int, str]:
-    improvement = episode.finding.improvement
-    return -(improvement.speedup if improvement else 1.0), -episode.severity.rank, episode.id
+def _importance(episode: Episode) -> tuple[bool, float, int, str]:
+    """Sort key: findings with the largest predicted speed-up first."""
+    improvement, severity = episode.finding.improvement, episode.severity.rank
+    speedup = 1.0 if improvement is None else improvement.speedup
+    return improvement is None, -speedup, -severity, episode.id
 
 
 def _speedup(item: AdviceItem) -> float:

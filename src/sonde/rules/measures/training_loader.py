@@ -5,6 +5,7 @@ The advice is the same as that of `sonde dataloader`: it comes from the same fun
 
 from dataclasses import asdict, dataclass
 
+from sonde.analyze.loader_processes import step_with
 from sonde.analyze.loading import examine
 from sonde.read.loader_hosts import with_host
 from sonde.read.loading import read_loaders
@@ -23,6 +24,8 @@ class TrainingLoader:
     cores: int
     advised: int | None = None  # processes; None if unknown
     advice: str = ""  # empty if loading keeps up over the whole run
+    # seconds of a step with the recommended processes: best, expected and worst case
+    step_seconds: tuple[float, ...] = ()
 
 
 def read_training_loader(window: Window, worker: int) -> LoaderRecord | None:
@@ -62,5 +65,7 @@ def _examine_loader(window: Window, worker: int) -> dict[str, object] | None:
     if report.processes is not None:
         advice = "" if report.loading.keeps_up else report.processes.text
         size = (loader.processes, loader.cores)
-        loader = TrainingLoader(*size, report.processes.advised, advice)
+        on_cpu = record.device == "cpu"
+        seconds = step_with(report.loading, report.processes.advised, shares_cores=on_cpu)
+        loader = TrainingLoader(*size, report.processes.advised, advice, seconds)
     return asdict(loader)

@@ -56,7 +56,7 @@ class LaunchBound(ProfileRule):
     threshold: Percent = 70.0
 
     calibration = LIMITS
-    explains = ("LowGPUUtilization", "BatchSize", "IdleGPU", "HotFunction", "UnfusedOptimizer")
+    explains = ("LowGPUUtilization", "BatchSize", "IdleGPU", "UnfusedOptimizer")
 
     def measure(self, profile: Profile) -> dict[str, Any] | None:
         """Count the launches of a step, and the idle time that late launches caused."""

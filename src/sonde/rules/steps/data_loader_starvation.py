@@ -15,6 +15,7 @@ from sonde.rules._parameters import Count, Percent
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.contention import core_share
 from sonde.rules.measures.data_waits import Waits
+from sonde.rules.measures.loader_improvement import starvation_improvement
 from sonde.rules.measures.training_loader import cores_needed, loader_facts
 
 _WHERE = "`sonde dataloader` shows where the time goes."
@@ -154,6 +155,7 @@ class DataLoaderStarvation(Rule):
             step=(int(state["since"]), int(waits.steps[-1])),
             worker=waits.worker,
             advice=f"{advice} {_WHERE}" if advice else self.pages().advice,
+            improvement=starvation_improvement(loader, wait, step),
             evidence={
                 "lost_percent": percent,
                 "lost_seconds": state["waited"],

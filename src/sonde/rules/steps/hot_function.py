@@ -9,11 +9,13 @@ import numpy as np
 from sonde.analyze.hot_functions import HotFunction as Hot
 from sonde.analyze.hot_functions import hot_function
 from sonde.analyze.python_profile import NodeTimes
+from sonde.analyze.speedups import upper_bound
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, format_percent
 from sonde.read.python_profiles import ReadProfile, read_python_profiles
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
+from sonde.records.advice import Bottleneck, Improvement, Remedy
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Steps
 from sonde.records.shortfall import DataUnit, Shortfall
@@ -137,6 +139,7 @@ class HotFunction(Rule):
             step=(min(numbers), max(numbers)),
             worker=worker,
             subject=f"{worker}/{hot.name}",
+            improvement=_improvement(hot, per_step),
             evidence={
                 "function": hot.name,
                 "file": hot.file,
@@ -145,6 +148,16 @@ class HotFunction(Rule):
                 "seconds_per_step_to_win": per_step,
             },
         )
+
+
+def _improvement(hot: Hot, per_step: float) -> Improvement:
+    reason = (
+        f"the function takes {format_duration(per_step)} per step; the gain depends on how much "
+        "of that a faster version saves."
+    )
+    gain = upper_bound(1.0, hot.share, reason)
+    place = f"{hot.name} ({hot.file}:{hot.line})"
+    return Improvement(Bottleneck.PYTHON, (Remedy(f"a faster `{hot.name}`", "", gain),), (place,))
 
 
 def _training_amounts(profile: ReadProfile) -> NodeTimes:

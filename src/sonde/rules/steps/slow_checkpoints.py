@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 from typing import ClassVar
 
 import numpy as np
 
+from sonde.analyze.speedups import gain_from, rarer
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, format_percent, pluralize
 from sonde.read.window import Window
+from sonde.records.advice import Basis, Bottleneck, Improvement, Remedy, best_first
 from sonde.records.finding import Finding
 from sonde.records.need import Steps
 from sonde.records.step import Phase
@@ -27,6 +30,9 @@ class Calibration:
     min_checkpoints: int = 3  # one or two may be saved only at the start or the end
     min_seconds: float = 1.0  # spent on saving
     recent_windows: int = 20  # of 50 steps; a script may save less often later
+    target_percent: float = 3.0  # of the training time, with the remedy
+    # of the time of a save, in the background: copying the state to host memory still blocks
+    saved_shares: tuple[float, float, float] = (0.5, 0.8, 1.0)
 
 
 LIMITS = Calibration()
@@ -71,10 +77,14 @@ class SlowCheckpoints(Rule):
             is_significant = count >= LIMITS.min_checkpoints and spent >= LIMITS.min_seconds
             if is_significant and share > self.threshold:
                 steps = (int(worker_state["since"]), int(table.steps[saves[-1]]))
-                yield self._finding(table.worker, steps, (int(count), spent, share))
+                yield self._finding(table.worker, steps, (int(count), spent, share), total)
 
     def _finding(
-        self, worker: int, steps: tuple[int, int], measured: tuple[int, float, float]
+        self,
+        worker: int,
+        steps: tuple[int, int],
+        measured: tuple[int, float, float],
+        total: float,
     ) -> Finding:
         count, spent, share = measured
         return self.finding(
@@ -84,6 +94,9 @@ class SlowCheckpoints(Rule):
             step=steps,
             worker=worker,
             subject=f"worker {worker}",
+            improvement=Improvement(
+                Bottleneck.CHECKPOINTS, best_first(tuple(_remedies(spent, total)))
+            ),
             evidence={
                 "checkpoints": count,
                 "seconds_per_checkpoint": spent / count,
@@ -91,3 +104,20 @@ class SlowCheckpoints(Rule):
                 "lost_percent": share,
             },
         )
+
+
+def _remedies(spent: float, total: float) -> Iterator[Remedy]:
+    """Save less often, or in the background."""
+    training = total - spent
+    allowed = max(training * LIMITS.target_percent / (100 - LIMITS.target_percent), 1e-9)
+    factor = ceil(spent / allowed)
+    rest = 100 * spent / factor / (training + spent / factor)
+    reason = f"saves were timed; {factor} times as rarely, they take {format_percent(rest)}."
+    gain = rarer(total, spent, factor, reason)
+    code = f"if step % (save_every * {factor}) == 0:\n    torch.save(state, path)"
+    yield Remedy(f"saving {factor} times as rarely", code, gain)
+    low, expected, high = (share * spent for share in LIMITS.saved_shares)
+    reason = "writing moves to the background; copying the state to host memory still blocks."
+    code = "torch.distributed.checkpoint.async_save(state, checkpoint_id=path)"
+    background = gain_from(total, (low, expected, high), Basis.MODELED, reason)
+    yield Remedy("saving in the background", code, background)

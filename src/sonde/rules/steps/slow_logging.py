@@ -6,9 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from sonde.analyze.speedups import rarer
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_duration, format_percent
 from sonde.read.window import Window
+from sonde.records.advice import Bottleneck, Improvement, Remedy
 from sonde.records.finding import Finding
 from sonde.records.need import Observations, Steps
 from sonde.records.observation import ObservationKind
@@ -30,6 +32,7 @@ class Calibration:
     recent_windows: int = 6  # of 10 seconds
     min_steps: int = 20
     min_seconds: float = 0.5  # of output
+    rarer_factor: int = 10  # of the remedy
     min_step_seconds: float = 0.001  # of output; steps of a toy model are shorter than one print
 
 
@@ -95,6 +98,7 @@ class SlowLogging(Rule):
             step=(int(state["since"]), last_step),
             worker=worker,
             subject=f"worker {worker}",
+            improvement=_improvement(total, seconds, maximum),
             evidence={
                 "lost_percent": share,
                 "lost_seconds": total,
@@ -102,3 +106,11 @@ class SlowLogging(Rule):
                 "line": maximum,
             },
         )
+
+
+def _improvement(spent: float, total: float, line: str) -> Improvement:
+    factor = LIMITS.rarer_factor
+    gain = rarer(total, spent, factor, "the time of output was measured.")
+    code = f"if step % {factor} == 0:\n    print(…)"
+    remedy = Remedy(f"output at every {factor}th step only", code, gain)
+    return Improvement(Bottleneck.OUTPUT, (remedy,), (line,))

@@ -8,8 +8,9 @@ import numpy as np
 
 from sonde.analyze.durations import time_percent
 from sonde.clock import NANOSECONDS
-from sonde.formats import format_duration, format_percent
+from sonde.formats import format_duration, format_factor, format_percent
 from sonde.read.window import Samples, Window
+from sonde.records.advice import Basis, Bottleneck, Gain, Improvement, Remedy
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
@@ -158,6 +159,7 @@ class BatchSize(Rule):
             node=name,
             subject=name,
             time_ns=(first_ns, last_ns),
+            improvement=_improvement(gpu, memory),
             evidence={
                 "cpu_p95": cpu,
                 "gpu_p95": gpu,
@@ -171,6 +173,19 @@ def _highest_percents(rows: Values) -> tuple[float, float, float]:
     """The 95th percentiles of CPU utilization, GPU utilization and GPU memory."""
     cpu, gpu, memory = (float(item) for item in np.percentile(rows[:, 1:4], 95, axis=0))
     return cpu, gpu, memory
+
+
+def _improvement(gpu_percent: float, memory_percent: float) -> Improvement:
+    """The batch that GPU and memory have room for, if all memory grew with the batch."""
+    room = min(100 / max(gpu_percent, 1.0), 100 / max(memory_percent, 1.0))
+    largest = format_factor(100 / max(memory_percent, 1.0))
+    reason = (
+        f"the GPU is busy for {format_percent(gpu_percent)} of the time, and its memory holds at "
+        f"least {largest} the batch. Counted in samples."
+    )
+    gain = Gain((1 + room) / 2, 1.0, room, Basis.MODELED, reason)
+    remedy = Remedy("a larger batch", f"batch_size *= {max(2, int(room))}", gain)
+    return Improvement(Bottleneck.HOST, (remedy,))
 
 
 def _by_node(window: Window, metric: str) -> dict[str, list[Samples]]:

@@ -6,9 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from sonde.analyze.speedups import gain_from, upper_bound
 from sonde.clock import NANOSECONDS
 from sonde.formats import format_percent
 from sonde.read.window import Window
+from sonde.records.advice import Basis, Bottleneck, Improvement, Remedy
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
@@ -139,6 +141,7 @@ class CPUContention(Rule):
             severity=Severity.WARNING if is_lasting else Severity.INFO,
             node=load.node,
             subject=load.node,
+            improvement=_improvement(load, slowdown, is_waiting=is_waiting),
             evidence={
                 "wait_percent": load.wait,
                 "others_percent": load.other_processes,
@@ -147,6 +150,20 @@ class CPUContention(Rule):
                 "times_usual_step": slowdown,
             },
         )
+
+
+def _improvement(load: _Load, slowdown: float | None, *, is_waiting: bool) -> Improvement:
+    """Cores of its own: steps as fast as before, or without the measured waits."""
+    if slowdown is not None and slowdown > 1:
+        reason = "steps of the same job were this much faster without contention."
+        gain = gain_from(slowdown, (0.0, slowdown - 1, slowdown - 1), Basis.MEASURED, reason)
+    else:
+        percent = load.wait if is_waiting else load.throttled
+        gain = upper_bound(100.0, percent, "the time that the job waits for a core was measured.")
+    title, code = "cores for this job alone", "taskset --cpu-list 0-7 python train.py"
+    if not is_waiting:
+        title, code = "a higher CPU limit of the container", ""
+    return Improvement(Bottleneck.CORES, (Remedy(title, code, gain),))
 
 
 def _loads(window: Window) -> Iterator[_Load]:

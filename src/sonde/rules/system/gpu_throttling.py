@@ -7,8 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from sonde.analyze.speedups import upper_bound
 from sonde.formats import format_percent, format_value
 from sonde.read.window import Samples, Window
+from sonde.records.advice import Bottleneck, Improvement, Remedy
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
@@ -136,6 +138,7 @@ class GPUThrottling(Rule):
             f"{clock}.",
             node=node,
             device=device,
+            improvement=_improvement(kind, lost),
             evidence={
                 "kind": kind,
                 "share_percent": share,
@@ -144,6 +147,14 @@ class GPUThrottling(Rule):
                 "temperature_celsius": inspection.celsius,
             },
         )
+
+
+def _improvement(kind: str, lost_percent: float) -> Improvement:
+    """Kernels that compute are as fast as the clock; those that wait for memory are not."""
+    reason = f"the clock is {format_percent(lost_percent)} lower than without throttling."
+    gain = upper_bound(100.0, lost_percent, reason)
+    title = {"heat": "better cooling", "power": "a higher power limit"}.get(kind, "a repair")
+    return Improvement(Bottleneck.CLOCK, (Remedy(title, "", gain if lost_percent else None),))
 
 
 @dataclass(frozen=True)
