@@ -16,7 +16,8 @@ LAST = 1000
 class OverviewSection(StrEnum):
     """A section of the Overview page of the dashboard, in the order of the page."""
 
-    SUMMARY = "Summary"  # the card at the top
+    ADVICE = "Advice"  # the card at the top
+    SUMMARY = "Summary"  # the card below it
     TRAINING = "Training"
     RESOURCES = "Resources"
     OPERATIONS = "Operations and steps"

@@ -22,7 +22,7 @@ class SpeedAdvice(Chart):
     """What would make the job faster, the largest predicted speed-up first."""
 
     title = "What would make it faster"
-    overview = OverviewPlace(OverviewSection.SUMMARY, order=0, size=ChartSize.WIDE)
+    overview = OverviewPlace(OverviewSection.ADVICE, size=ChartSize.WIDE)
     section = "advice"
     order = 1
     headline = 1
@@ -31,11 +31,12 @@ class SpeedAdvice(Chart):
         if not job.judgement().evaluations:
             return None
         advice = job.advice()
+        sentence = advice.sentence.replace("`", "")  # notes are plain text
         if not advice.items:
-            return Text(title=self.title, note=advice.sentence, paragraphs=advice.details[:1])
+            return Text(title=self.title, note=sentence, paragraphs=())
         rows = tuple(row for item in advice.items for row in _rows(item))
         table = Table(title="Remedies", columns=_COLUMNS, rows=rows)
-        return Group(title=self.title, note=advice.sentence, parts=(table,))
+        return Group(title=self.title, note=sentence, parts=(table,))
 
 
 def _rows(item: AdviceItem) -> Iterator[tuple[Cell, ...]]:

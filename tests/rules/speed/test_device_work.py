@@ -52,7 +52,7 @@ def attending(is_fused: bool) -> FakeJob:
         ("UnusedTensorCores", busy(FLOAT, POINTWISE), 0.5, {"TF32", "bfloat16"}),
         ("UnusedTensorCores", busy(TF32, POINTWISE), 0.5, {"bfloat16"}),
         ("OddDimensions", busy(UNALIGNED, HALF), 0.5, {"dimensions in multiples of 8"}),
-        ("EagerAttention", attending(is_fused=False), 0.75, {"`scaled_dot_product_attention`"}),
+        ("EagerAttention", attending(is_fused=False), 0.75, {"scaled_dot_product_attention"}),
         ("PageableCopies", copying(PAGEABLE), 0.17, {"pinned memory"}),
     ],
 )

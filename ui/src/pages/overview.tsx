@@ -46,13 +46,19 @@ export function OverviewPage(): JSX.Element | null {
       <KeyCharts job={name} names={keyCharts} />
       {charts.value === null && <Waiting resource={charts}>{() => null}</Waiting>}
       {sections
+        .filter(({ title }) => title === "Advice")
+        .flatMap(({ charts: placed }) => placed)
+        .map((chart) => (
+          <Placed key={chart.name} job={name} chart={chart} kind="card" />
+        ))}
+      {sections
         .filter(({ title }) => title === "Summary")
         .map((section) => (
           <Summary key={section.title} job={name} section={section} />
         ))}
       <Insights document={document} />
       {sections
-        .filter(({ title }) => title !== "Summary")
+        .filter(({ title }) => title !== "Advice" && title !== "Summary")
         .map((section) => (
           <Section key={section.title} job={name} section={section} />
         ))}

@@ -1,6 +1,6 @@
 """Rules that judge how much of the device's time one kind of work takes."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from sonde.analyze.device_work import device_work
@@ -12,7 +12,18 @@ from sonde.records.finding import Severity
 from sonde.rules._rule import State
 from sonde.rules.measures.step_profiles import Pace, ProfileRule
 
-_WARNING_SPEEDUP = 1.3
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How severe findings about work on the device are.
+
+    Chosen by hand unless a comment says otherwise.
+    """
+
+    warning_speedup: float = 1.3
+
+
+LIMITS = Calibration()
 
 
 class DeviceWorkRule(ProfileRule):
@@ -51,7 +62,7 @@ def faster_work(
 
 def severity_of(gain: Gain) -> Severity:
     """A warning if the expected gain is large."""
-    return Severity.WARNING if gain.speedup >= _WARNING_SPEEDUP else Severity.INFO
+    return Severity.WARNING if gain.speedup >= LIMITS.warning_speedup else Severity.INFO
 
 
 def operators_of(measured: State, kind: str) -> tuple[str, ...]:

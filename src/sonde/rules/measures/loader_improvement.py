@@ -40,7 +40,7 @@ def _more_processes(
     )
     gain = gain_from(step_seconds, (worst, expected, best), Basis.MODELED, reason)
     code = f"DataLoader(…, num_workers={loader.advised}, persistent_workers=True)"
-    yield Remedy(f"`num_workers={loader.advised}`", code, gain)
+    yield Remedy(f"num_workers={loader.advised}", code, gain)
 
 
 def _cheaper_batches(wait_seconds: float, step_seconds: float) -> Remedy:

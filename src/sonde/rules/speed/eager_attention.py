@@ -60,7 +60,7 @@ class EagerAttention(DeviceWorkRule):
         )
         gain = faster_work(measured, pace, measured["attention_ns"], LIMITS.factors, reason)
         code = "F.scaled_dot_product_attention(query, key, value, is_causal=True)"
-        remedy = Remedy("`scaled_dot_product_attention`", code, gain)
+        remedy = Remedy("scaled_dot_product_attention", code, gain)
         count = pluralize(measured["attentions"], "softmax", "softmaxes")
         yield self.finding(
             f"Attention is computed with separate operators ({count} per step), which take "

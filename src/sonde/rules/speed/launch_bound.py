@@ -9,7 +9,7 @@ from sonde.analyze.launches import step_launches
 from sonde.analyze.operations import Profile
 from sonde.analyze.speedups import gain_from
 from sonde.clock import NANOSECONDS
-from sonde.formats import format_count, format_duration, format_factor, format_percent
+from sonde.formats import format_count, format_duration, format_percent
 from sonde.read.window import Window
 from sonde.records.advice import Basis, Bottleneck, Gain, Improvement, Remedy, SpeedLimit
 from sonde.records.finding import Finding, Severity
@@ -131,7 +131,7 @@ def _compilation(measured: State, pace: Pace, host: float, busy: float) -> Itera
         )
         bounds = (LIMITS.certain_share * saved, saved, most)
         gain = gain_from(pace.seconds, bounds, Basis.MODELED, reason)
-        yield Remedy("`torch.compile`", "model = torch.compile(model)", gain)
+        yield Remedy("torch.compile", "model = torch.compile(model)", gain)
     saved = max(0.0, host - max(busy, LIMITS.graph_share * host))
     reason = (
         f"one launch replays the step, so the kernels ({format_duration(busy)}) set the pace. "
@@ -140,7 +140,7 @@ def _compilation(measured: State, pace: Pace, host: float, busy: float) -> Itera
     bounds = (LIMITS.certain_share * saved, saved, most)
     gain = gain_from(pace.seconds, bounds, Basis.MODELED, reason)
     code = 'model = torch.compile(model, mode="reduce-overhead")'
-    yield Remedy("`torch.compile` with CUDA graphs", code, gain)
+    yield Remedy("torch.compile with CUDA graphs", code, gain)
 
 
 def _larger_batch(room: float, memory_percent: float | None) -> Remedy:
@@ -158,7 +158,7 @@ def _larger_batch(room: float, memory_percent: float | None) -> Remedy:
     )
     gain = Gain(float(factor), 1 + (factor - 1) / 2, float(factor), Basis.MODELED, reason)
     code = f"batch_size *= {factor}  # and scale the learning rate"
-    return Remedy(f"a {format_factor(factor)} larger batch", code, gain)
+    return Remedy(f"a batch {factor} times as large", code, gain)
 
 
 def _memory_percent(window: Window, worker: int) -> float | None:

@@ -157,7 +157,7 @@ def _improvement(hot: Hot, per_step: float) -> Improvement:
     )
     gain = upper_bound(1.0, hot.share, reason)
     place = f"{hot.name} ({hot.file}:{hot.line})"
-    return Improvement(Bottleneck.PYTHON, (Remedy(f"a faster `{hot.name}`", "", gain),), (place,))
+    return Improvement(Bottleneck.PYTHON, (Remedy(f"a faster {hot.name}", "", gain),), (place,))
 
 
 def _training_amounts(profile: ReadProfile) -> NodeTimes:
