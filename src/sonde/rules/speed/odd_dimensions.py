@@ -20,7 +20,10 @@ from sonde.rules.measures.step_profiles import Pace
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How much faster aligned products are: a typical factor, not measured on these machines."""
+    """How much faster aligned products are.
+
+    A typical factor, not measured on these machines.
+    """
 
     factors: tuple[float, float, float] = (1.1, 1.5, 3.0)
 
