@@ -47,6 +47,7 @@ export type NoticeKind =
 
 /** A section of the Overview page of the dashboard, in the order of the page. */
 export type OverviewSection =
+  | "Advice"
   | "Summary"
   | "Training"
   | "Resources"
