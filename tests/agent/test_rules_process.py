@@ -118,6 +118,15 @@ def test_crashed_rules_process_is_restarted_up_to_a_limit(tmp_path: Path) -> Non
     assert fixture.runs == 3
 
 
+def test_rules_that_have_seen_the_end_are_not_run_again(tmp_path: Path) -> None:
+    fixture = RulesFixture(tmp_path)
+    fixture.train()
+    fixture.rules.check()
+    assert eventually(lambda: not fixture.rules._process.is_running())
+    fixture.rules.finish(60)
+    assert fixture.runs == 1
+
+
 def test_rules_process_that_fails_at_the_end_is_reported(tmp_path: Path) -> None:
     fixture = RulesFixture(tmp_path, "raise MemoryError('too much')")
     fixture.train()

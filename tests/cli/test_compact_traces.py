@@ -1,6 +1,8 @@
 """`sonde compact` with pending profiler traces."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,11 @@ def test_number_of_decoded_traces_is_printed(
     assert "2 traces decoded" in capsys.readouterr().out
     assert run_command_line(["compact", job.backend.uri]) == 0
     assert "decoded" not in capsys.readouterr().out
+
+
+def test_the_rules_process_decodes_the_last_traces_of_its_node(tmp_path: Path) -> None:
+    job = job_with_traces(tmp_path)
+    job.end()
+    words = (job.backend.uri, "--attempt", "node-a/1", "--rules", "LossNotDecreasing")
+    subprocess.run([sys.executable, "-m", "sonde", "follow", *words], check=True)
+    assert (names(job, 0), names(job, 1)) == (["op0"], [])

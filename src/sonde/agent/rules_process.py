@@ -85,10 +85,15 @@ class RulesProcess:
         """
         if self._is_off:
             return
-        is_needed = self._has_workers() and not self._process.is_running()
+        is_needed = self._has_workers() and not self._is_or_was_there()
         if is_needed and self._leasing.is_free():
             self._start()
         self._end(seconds)
+
+    def _is_or_was_there(self) -> bool:
+        """Whether it is running, or has seen the end of the attempt and exited."""
+        is_running = self._process.is_running()
+        return is_running or (self._errors is not None and self._process.code == 0)
 
     def switch_off(self) -> None:
         """Stop the process and do not start another."""

@@ -77,7 +77,7 @@ class SideProcesses:
     def finish(
         self, deadline: Deadline, prompt: Deadline | None = None, *, has_failed: bool
     ) -> None:
-        """Finish decoding, then rules, then the report; short commands without training get none.
+        """Finish rules and decoding, then the report; short commands without training get none.
 
         Args:
             deadline: When everything must be finished.
@@ -85,9 +85,10 @@ class SideProcesses:
             has_failed: Whether the command failed: its report shows why.
         """
         guard = self._guard
-        guard.attempt("trace decoding", lambda: self._decoder.finish(deadline.remaining), None)
         minimum = _ACTIONS_SECONDS if self._has_actions else 0.0
         guard.attempt("rules", lambda: self._rules.finish(max(deadline.remaining, minimum)), None)
+        # the rules process has decoded the traces of its node
+        guard.attempt("trace decoding", lambda: self._decoder.finish(deadline.remaining), None)
         if has_failed or guard.attempt("rules", self._rules.is_worthwhile, default=True):
             patience = prompt.remaining if prompt else None
             guard.attempt("report", lambda: self.reporter.write(deadline.remaining, patience), None)

@@ -3,9 +3,9 @@
 import argparse
 from collections.abc import Sequence
 
-from sonde.agent.trace_decoding import decode_waiting
 from sonde.cli._arrow import keep_pandas_out
 from sonde.cli._command import Command, Options, add_job, add_json, print_json, print_line
+from sonde.cli._traces import decode_traces, node_of, ranks_of
 from sonde.clock import SystemClock
 from sonde.errors import UsageError
 from sonde.formats import format_bytes, pluralize
@@ -55,7 +55,7 @@ class Compact(Command):
         if options.budget:
             budget = parse_size(options.budget, "--budget")
         folders = _folders(backend, facts, options.node)
-        traces = _decode(backend, folders)
+        traces = decode_traces(backend, options.node)
         segments = removed = 0
         if not options.traces:
             segments = _seal_all(backend, facts, folders, options.node)
@@ -85,19 +85,13 @@ class Compact(Command):
 def _folders(backend: Backend, facts: JobFacts, node: str | None) -> list[str]:
     """The folders of nodes, workers and findings; for a node, also those of its workers."""
     nodes = [f"{NODES}/{name}" for name in backend.folders(NODES) if node in (None, name)]
-    workers = [rank for rank in facts.workers if node in (None, _node_of(facts, rank))]
+    workers = ranks_of(facts, node)
     # the rules process may still be writing findings
     has_ended = (
         node is None and facts.state.is_over and Leasing(backend, SystemClock(), "").is_free()
     )
     findings = [FINDINGS_FOLDER] if has_ended else []
     return nodes + [f"{WORKERS}/{rank}" for rank in workers] + findings
-
-
-def _node_of(facts: JobFacts, rank: str) -> str:
-    """The last node of a worker; empty if unknown."""
-    lives = [life.info for life in facts.lives if life.info.rank == int(rank)]
-    return max(lives, key=lambda life: life.start_ns).node if lives else ""
 
 
 def _is_over(facts: JobFacts, folder: str) -> bool:
@@ -112,17 +106,7 @@ def _is_over(facts: JobFacts, folder: str) -> bool:
         return facts.state.is_over
     if kind == NODES:
         return states.get(name, JobState.LOST).is_over
-    return states.get(_node_of(facts, name), facts.state).is_over
-
-
-def _decode(backend: Backend, folders: Sequence[str]) -> int:
-    """Decode the pending traces of workers; return their number."""
-    ranks = [
-        int(name)
-        for kind, _, name in (folder.partition("/") for folder in folders)
-        if kind == WORKERS
-    ]
-    return sum(decode_waiting(backend, rank, SystemClock()) for rank in ranks)
+    return states.get(node_of(facts, name), facts.state).is_over
 
 
 def _seal_all(backend: Backend, facts: JobFacts, folders: Sequence[str], node: str | None) -> int:

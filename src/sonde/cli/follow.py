@@ -1,10 +1,12 @@
 """`sonde follow`: run rules on a running job."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 from sonde.cli._arrow import keep_pandas_out
 from sonde.cli._command import Command, Options, add_job
+from sonde.cli._traces import decode_traces
 from sonde.cli.options.actions import add_actions
 from sonde.cli.options.recording import add_no_report
 from sonde.cli.options.rules import add_rules, names_in
@@ -47,10 +49,18 @@ class Follow(Command):
         parameters = parse_assignments(options.set)
         rules = select_rules(names_in(options.rules), settings.rules, parameters)
         backend = find_job(options.job, options.store)
+        node = options.attempt.rpartition("/")[0] if options.attempt else None
         monitor(
             backend,
             SystemClock(),
             rules,
-            MonitorOptions(settings, options.action, options.attempt, not options.no_report),
+            MonitorOptions(
+                settings,
+                options.action,
+                options.attempt,
+                not options.no_report,
+                # here and not in a process of its own: starting one takes longer than most traces
+                before_end=partial(decode_traces, backend, node),
+            ),
         )
         return 0

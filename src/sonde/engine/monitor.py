@@ -1,6 +1,6 @@
 """Run rules on a live job: record findings, fire actions, keep the report current."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -39,6 +39,7 @@ class MonitorOptions:
     actions: Sequence[str] = ()  # for the findings of all rules, in addition to the settings
     attempt: str | None = None  # NODE/NUMBER: stop when this attempt ends
     has_report: bool = True  # whether the report is rewritten while the job runs
+    before_end: Callable[[], object] = bool  # called when the attempt has ended, before rules end
 
 
 def monitor(backend: Backend, clock: Clock, rules: Sequence[Rule], options: MonitorOptions) -> None:
@@ -47,7 +48,7 @@ def monitor(backend: Backend, clock: Clock, rules: Sequence[Rule], options: Moni
     Raises:
         JobExistsError: Another process monitors this job.
     """
-    attempt = _Attempt(backend, options.attempt)
+    attempt = _Attempt(backend, options.attempt, options.before_end)
     leasing = Leasing(backend, clock, attempt.node or placement().node)
     dispatch = _dispatch(backend, clock, rules, options, attempt.folder)
     refresh = _report_refresh(backend, clock)
@@ -91,8 +92,10 @@ def _report_refresh(backend: Backend, clock: Clock) -> ReportRefresh:
 class _Attempt:
     """The attempt that this monitor was started for, if any."""
 
-    def __init__(self, backend: Backend, name: str | None) -> None:
+    def __init__(self, backend: Backend, name: str | None, on_end: Callable[[], object]) -> None:
         self._backend = backend
+        self._on_end = on_end
+        self._has_ended = False
         self._exit_key: str | None = None
         self.folder = Path.cwd()
         self.node = ""
@@ -105,9 +108,12 @@ class _Attempt:
 
     def is_over(self) -> bool:
         """Whether it has ended."""
-        if self._exit_key is None:
-            return False
+        if self._exit_key is None or self._has_ended:
+            return self._has_ended
         try:
-            return self._backend.exists(self._exit_key)
+            self._has_ended = self._backend.exists(self._exit_key)
         except StoreError:
             return False
+        if self._has_ended:
+            Guard().attempt("the end of the attempt", self._on_end, None)
+        return self._has_ended
