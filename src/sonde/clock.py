@@ -7,7 +7,9 @@ of a node that share the anchor share one timeline.
 
 import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Protocol
 
 NANOSECONDS = 1_000_000_000
@@ -18,6 +20,9 @@ _MONOTONIC = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 class Clock(Protocol):
     """A source of time; tests use a fake clock."""
+
+    anchor_ns: int  # the wall clock minus the monotonic clock
+    monotonic_ns: Callable[[], int]  # `now_ns` minus the anchor, without a Python frame
 
     def now_ns(self) -> int:
         """Return the current time on the job's timeline, in nanoseconds since the epoch."""
@@ -34,6 +39,7 @@ class SystemClock:
 
     def __init__(self, anchor_ns: int | None = None) -> None:
         self.anchor_ns = wall_offset_ns() if anchor_ns is None else anchor_ns
+        self.monotonic_ns: Callable[[], int] = partial(time.clock_gettime_ns, _MONOTONIC)
 
     def now_ns(self) -> int:
         """Return the current time: the monotonic clock plus the anchor."""

@@ -13,6 +13,8 @@ class FakeClock:
     def __init__(self, start_ns: int = START_NS) -> None:
         self._now_ns = start_ns
         self._start_ns = start_ns
+        self.anchor_ns = 0
+        self.monotonic_ns = self.now_ns
 
     def now_ns(self) -> int:
         return self._now_ns

@@ -1,5 +1,6 @@
 """Training steps that are counted and timed but have no phases: only their ends were recorded."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import repeat
 from operator import sub
@@ -58,7 +59,7 @@ class CountedSteps:
         Returns:
             The start of the first step.
         """
-        first, count, end_ns, emit = self.counts[_TRAIN], len(ends_ns), ends_ns[-1], self._emit
+        first, count, end_ns = self.counts[_TRAIN], len(ends_ns), ends_ns[-1]
         began_ns = self._last_end_ns or ends_ns[0]
         starts_ns = [began_ns, *ends_ns[:-1]]
         rows = zip(
@@ -66,8 +67,7 @@ class CountedSteps:
             *(map(sub, ends_ns, starts_ns), range(first, first + count), repeat(_TRAIN)),
             repeat(UNTIMED_DETAIL),
         )
-        for row in rows:
-            emit(row)
+        deque(map(self._emit, rows), maxlen=0)  # a loop without bytecode
         self._latest_ns = (end_ns - began_ns) // count
         self.counts[_TRAIN] = first + count
         self._last_end_ns = end_ns

@@ -1,6 +1,7 @@
 """Record the rows of a training process: scalars, observations, events and operations."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import repeat
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,13 @@ class Recorder:
         if source == "hook" and not isfinite(value):
             for listener in self._non_finite:
                 listener(name, value, (mode, number))
+
+    def losses_at(
+        self, values: Iterable[float], times_ns: Iterable[int], numbers: Iterable[int]
+    ) -> None:
+        """Record losses of training steps whose events were not recorded."""
+        name, mode, source = map(repeat, ("loss", "train", "hook"))
+        self.rows.of(SCALARS).extend(zip(name, times_ns, numbers, mode, values, source))
 
     def scalar_at(self, name: str, value: float, time_ns: int, at: StepId) -> None:
         """Record a number for a step whose events were not recorded."""

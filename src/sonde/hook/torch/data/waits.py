@@ -88,26 +88,23 @@ class Waits:
                 patches.wrap(kind, name, lambda original: self.timed(original, Phase.CHECKPOINT))
 
     def _wrap_next(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        now_ns, get_ident, deferred = (
-            self._session.clock.now_ns,
-            threading.get_ident,
-            self._deferred,
-        )
+        clock, get_ident, deferred = self._session.clock, threading.get_ident, self._deferred
+        now_ns, monotonic_ns = clock.now_ns, clock.monotonic_ns
         feeds, state = deferred.feeds, self._session.state
         note_wait = deferred.rest.counter.notes.append
 
         def awaited(iterator: Any) -> Any:
             if state.is_resting:
-                start_ns = now_ns()
+                start_ns = monotonic_ns()
                 try:
                     batch = original(iterator)
                 except BaseException as error:
                     drop_frame(error)
                     raise
                 feeds.latest = feeds.by_iterator.get(id(iterator)) or NO_FEED
-                end_ns = now_ns()
+                end_ns = monotonic_ns()
                 if end_ns - start_ns > LONG_WAIT_NS:
-                    note_wait((start_ns, end_ns))
+                    note_wait((start_ns + clock.anchor_ns, end_ns + clock.anchor_ns))
                 return batch
             start_ns, is_exhausted = now_ns(), True
             try:

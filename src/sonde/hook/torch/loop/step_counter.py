@@ -6,7 +6,7 @@ from typing import Any
 
 from torch.optim import Optimizer
 
-from sonde.clock import NANOSECONDS
+from sonde.clock import NANOSECONDS, thread_cpu_ns
 from sonde.hook.budget import COUNTED_LOSS_NS, COUNTED_STEP_NS
 from sonde.hook.counted_steps import LANE
 from sonde.hook.session import Session
@@ -26,7 +26,7 @@ class StepCounter:
 
     __slots__ = (
         *("notes", "losses", "_on_counted", "_session", "_schedule", "_optimizers"),
-        *("_is_alone", "_rates", "_latest_rate", "_ends", "_end_ns"),
+        *("_is_alone", "_rates", "_latest_rate", "_ends", "_end_ns", "_flush_ns"),
     )
 
     def __init__(self, session: Session, schedule: RestSchedule) -> None:
@@ -41,6 +41,7 @@ class StepCounter:
         self._latest_rate: object = None  # of the last parameter group
         self._ends = StepEnds()
         self._end_ns = 0
+        self._flush_ns = 0  # CPU time of flushes, not yet accounted for
 
     def connect(self, optimizers: Optimizers) -> None:
         """Count the steps of these optimizers."""
@@ -66,13 +67,14 @@ class StepCounter:
         Args:
             on_turn: Called when enough steps were counted.
         """
-        thread, now_ns = self._session.thread, self._session.clock.now_ns
+        thread, clock = self._session.thread, self._session.clock
+        monotonic_ns = clock.monotonic_ns
         note, losses, schedule = self.notes.append, self.losses, self._schedule
 
         def count(optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
             if get_ident() != thread.id:
                 return
-            end_ns = now_ns()
+            end_ns = monotonic_ns() + clock.anchor_ns
             if losses.are_recorded and optimizer.param_groups[-1]["lr"] is not self._latest_rate:
                 self._rates_changed(optimizer)
             note(end_ns if self._is_alone else (end_ns, id(optimizer), None))
@@ -96,6 +98,11 @@ class StepCounter:
 
     def flush(self) -> None:
         """Record the notes so far."""
+        began_ns = thread_cpu_ns()
+        self._record_notes()
+        self._flush_ns += thread_cpu_ns() - began_ns
+
+    def _record_notes(self) -> None:
         note_count = len(self.notes)
         notes = self.notes[:note_count]
         del self.notes[:note_count]
@@ -105,8 +112,10 @@ class StepCounter:
         self.notes[:0] = counted.pending
         if ends_ns:
             self._add_steps(ends_ns, len(notes) - len(ends_ns))
-        for position, loss in counted.losses:
-            session.recorder.scalar_at("loss", loss, ends_ns[position], (_TRAIN, first + position))
+        if counted.losses:
+            positions, losses = zip(*counted.losses, strict=True)
+            times_ns = map(ends_ns.__getitem__, positions)
+            session.recorder.losses_at(losses, times_ns, map(first.__add__, positions))
         for position, extra in counted.extras:
             end_ns = ends_ns[position] if position < len(ends_ns) else self._end_ns
             self._record(first + position, extra, end_ns)
@@ -126,7 +135,8 @@ class StepCounter:
         count = len(ends_ns)
         for listener in self._on_counted:
             listener(count)
-        hook_ns = count * COUNTED_STEP_NS + extra_notes * COUNTED_LOSS_NS
+        flush_ns, self._flush_ns = self._flush_ns, 0
+        hook_ns = count * COUNTED_STEP_NS + extra_notes * COUNTED_LOSS_NS + flush_ns
         self._session.overhead.account_counted(start_ns, ends_ns[-1], hook_ns)
         self._schedule.add_counted(count, (ends_ns[-1] - start_ns) / NANOSECONDS)
 

@@ -61,6 +61,14 @@ class StepEnds:
 
     def sort(self, notes: list[Any]) -> CountedNotes:
         """Assign notes to steps."""
+        kinds = list(map(type, notes))
+        if kinds == [int] * len(kinds):
+            return CountedNotes(notes)
+        if kinds == [float, int] * (len(kinds) // 2):
+            return CountedNotes(notes[1::2], list(enumerate(notes[::2])))
+        return self._sort_mixed(notes)
+
+    def _sort_mixed(self, notes: list[Any]) -> CountedNotes:
         counted = CountedNotes()
         ends_ns, pending = counted.ends_ns, counted.pending
         for note in notes:
