@@ -59,7 +59,8 @@ class WorkerThread:
     def submit(self, component: str, work: Callable[[], None]) -> None:
         """Queue work."""
         self._work.append((component, work))
-        self._wake.set()
+        if not self._wake.is_set():
+            self._wake.set()
 
     def expect(self, component: str, pending: Pending) -> None:
         """Queue a result that a device is computing."""

@@ -10,7 +10,7 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import chain, pairwise
+from itertools import chain, count, pairwise
 from typing import Any
 
 from sonde.store.format import INTEGER, SINGLE, TEXT, Family
@@ -61,10 +61,10 @@ def _block(rows: int, columns: list[list[Any]], chunks: Iterable[bytes]) -> byte
     return b"".join((len(described).to_bytes(_LENGTH_BYTES, "little"), described, *chunks))
 
 
-def _numbered(values: Iterable[str]) -> tuple[list[str], list[int]]:
-    numbers_by_text: dict[str, int] = {}
-    numbers = [numbers_by_text.setdefault(value, len(numbers_by_text)) for value in values]
-    return list(numbers_by_text), numbers
+def _numbered(values: Sequence[str]) -> tuple[list[str], list[int]]:
+    texts = list(dict.fromkeys(values))
+    numbers_by_text = dict(zip(texts, count(), strict=False))
+    return texts, list(map(numbers_by_text.__getitem__, values))
 
 
 def _numbers(code: str, values: Sequence[Any]) -> "array[Any]":
