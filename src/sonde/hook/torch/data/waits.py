@@ -89,9 +89,8 @@ class Waits:
 
     def _wrap_next(self, original: Callable[..., Any]) -> Callable[..., Any]:
         clock, get_ident, deferred = self._session.clock, threading.get_ident, self._deferred
-        now_ns, monotonic_ns = clock.now_ns, clock.monotonic_ns
-        feeds, state = deferred.feeds, self._session.state
-        note_wait = deferred.rest.counter.notes.append
+        now_ns, monotonic_ns, feeds = clock.now_ns, clock.monotonic_ns, deferred.feeds
+        state, note_wait = self._session.state, deferred.rest.counter.notes.append
 
         def awaited(iterator: Any) -> Any:
             if state.is_resting:
