@@ -62,7 +62,9 @@ class Recorder:
     ) -> None:
         """Record losses of training steps whose events were not recorded."""
         name, mode, source = map(repeat, ("loss", "train", "hook"))
-        self.rows.of(SCALARS).extend(zip(name, times_ns, numbers, mode, values, source))
+        self.rows.of(SCALARS).extend(
+            zip(name, times_ns, numbers, mode, values, source, strict=False)
+        )
 
     def scalar_at(self, name: str, value: float, time_ns: int, at: StepId) -> None:
         """Record a number for a step whose events were not recorded."""
