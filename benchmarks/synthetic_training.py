@@ -42,6 +42,7 @@ class FakeClock:
 
     def __init__(self, start_ns: int) -> None:
         self._start_ns = self._now_ns = start_ns
+        self.anchor_ns, self.monotonic_ns = 0, self.now_ns
 
     def now_ns(self) -> int:
         """Return the current time."""
