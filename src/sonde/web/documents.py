@@ -84,6 +84,13 @@ class FigureDocument(TypedDict):
     curve: list[float | None]
 
 
+class RemedyDocument(TypedDict):
+    """A change that makes the job faster, with its predicted gain, and as code."""
+
+    text: str
+    code: str
+
+
 class HeadlineDocument(TypedDict):
     """The headline of a job, and the charts that matter most for it."""
 
@@ -91,6 +98,7 @@ class HeadlineDocument(TypedDict):
     charts: list[str]
     illustrations: dict[str, list[str]]  # the charts of each rule with findings
     metrics: dict[str, list[str]]  # the system metrics that these rules look at
+    remedies: dict[str, list[RemedyDocument]]  # by the id of the finding
 
 
 class MetricDocument(TypedDict):

@@ -1,7 +1,10 @@
 """The headline over HTTP, with the charts that matter and the charts of findings."""
 
+from sonde.records.advice import Basis, Bottleneck, Gain, Improvement, Remedy
+from sonde.records.finding import Finding, Severity
 from sonde.web.answers.charts import loaded_charts
 from tests.fakes.job import FakeJob
+from tests.fakes.stores import write_findings
 from tests.web.served import served_job
 
 
@@ -46,3 +49,20 @@ def test_a_chart_shows_all_values_of_a_range_of_steps() -> None:
 def test_every_chart_that_takes_steps_says_so() -> None:
     takes_steps = {name for name, kind in loaded_charts() if kind.takes_steps}
     assert takes_steps == {"losses", "learning_rate", "gradient_norms"}
+
+
+def test_remedies_of_a_finding_have_their_gain_and_code() -> None:
+    gain = Gain(1.5, 1.4, 1.6, Basis.MEASURED, "the wait disappears")
+    remedy = Remedy("Load with 4 processes", "DataLoader(..., num_workers=4)", gain)
+    improvement = Improvement(Bottleneck.DATA, (remedy,))
+    job = FakeJob()
+    findings = [
+        Finding("Slow", Severity.WARNING, "slow", improvement=improvement),
+        Finding("Other", Severity.INFO, "other"),
+    ]
+    write_findings(job.backend, findings)
+    remedies = served_job(job.end()).get("headline").json()["remedies"]
+    [[document]] = remedies.values()
+    assert document["text"].startswith("Load with 4 processes: ")
+    assert document["text"].endswith("faster")
+    assert document["code"] == "DataLoader(..., num_workers=4)"

@@ -60,16 +60,7 @@ function FindingCards({ finding }: { finding: Finding }): JSX.Element {
       <Summary finding={finding} range={range} />
       <Evidence finding={finding} />
       <FindingTree finding={finding} />
-      {finding.advice && (
-        <section class="card" aria-labelledby="remedy-title">
-          <header>
-            <h2 id="remedy-title">What to do</h2>
-          </header>
-          <p class="advice">
-            <Code text={finding.advice} />
-          </p>
-        </section>
-      )}
+      <Remedy finding={finding} />
       {rule && (
         <section class="card rule-body" aria-labelledby="rule-title">
           <header>
@@ -79,6 +70,34 @@ function FindingCards({ finding }: { finding: Finding }): JSX.Element {
         </section>
       )}
     </>
+  );
+}
+
+/** What to do, as text and as code. */
+function Remedy({ finding }: { finding: Finding }): JSX.Element | null {
+  const remedies = headline.value?.remedies[finding.id] ?? [];
+  if (!finding.advice && !remedies.length) return null;
+  return (
+    <section class="card" aria-labelledby="remedy-title">
+      <header>
+        <h2 id="remedy-title">What to do</h2>
+      </header>
+      {finding.advice && (
+        <p class="advice">
+          <Code text={finding.advice} />
+        </p>
+      )}
+      {remedies.map(({ text, code }) => (
+        <div key={text}>
+          <p>{text}</p>
+          {code && (
+            <pre role="region" tabIndex={0} aria-label={`Code: ${text}`}>
+              {code}
+            </pre>
+          )}
+        </div>
+      ))}
+    </section>
   );
 }
 

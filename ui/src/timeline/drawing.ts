@@ -10,14 +10,14 @@ import type { TraceWindow, Track } from "./source";
 
 const BY_CATEGORY: Record<string, string> = {
   step: "--base",
-  runtime: "--c6",
-  annotation: "--c7",
-  collective: "--c8",
-  loading: "--c2",
+  runtime: "--n1",
+  annotation: "--n4",
+  collective: phaseColor("collective"),
+  loading: phaseColor("data_wait"),
   window: "--base",
   overhead: "--base",
-  copy: "--c5",
-  set: "--c5",
+  copy: phaseColor("host_to_device"),
+  set: "--n3",
 };
 /** Functions, operators and kernels: the colors of phases mean phases only. */
 const PALETTE = ["--n1", "--n2", "--n3", "--n4"];

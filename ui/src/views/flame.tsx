@@ -25,13 +25,13 @@ import { fitting } from "../timeline/layout";
 
 const ROW = 18;
 const OWNER_COLORS: Record<string, string> = {
-  "your code": "--c2",
-  torch: "--c1",
+  "your code": "--n2",
+  torch: "--n1",
   Python: "--base",
   "built-in": "--base",
-  numpy: "--c3",
+  numpy: "--n3",
 };
-const PACKAGE_COLORS = ["--c7", "--c4", "--c5", "--c6"];
+const PACKAGE_COLORS = ["--n4", "--n3"]; // the colors of phases mean phases only
 
 /** The CSS variable of a code owner. */
 export function ownerColor(owner: string): string {

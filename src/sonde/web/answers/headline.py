@@ -5,6 +5,8 @@ from dataclasses import asdict
 from typing import Any
 
 from sonde.charts import Chart, charts_for_rule, key_charts
+from sonde.read.findings import read_evaluations
+from sonde.results.advice import remedy_text
 from sonde.results.headline import headline
 from sonde.store import layout
 from sonde.web.answers._answers import Endpoint, EndpointGroup
@@ -49,6 +51,7 @@ def _headline(query: Query) -> Reply:
             "charts": charts,
             "illustrations": illustrations,
             "metrics": metrics,
+            "remedies": _remedies(query),
         }
     )
 
@@ -56,6 +59,24 @@ def _headline(query: Query) -> Reply:
 def _figures(query: Query) -> list[dict[str, Any]]:
     with query.job.results() as results:
         return [asdict(figure) for figure in headline(results)]
+
+
+def _remedies(query: Query) -> dict[str, list[dict[str, str]]]:
+    """The remedies of each finding that has any, the best first."""
+    with query.job.episodes() as reader:
+        evaluations = read_evaluations(query.job.backend, [], reader)
+    improvements = {
+        episode.id: episode.finding.improvement
+        for evaluation in evaluations
+        for episode in evaluation.episodes
+    }
+    return {
+        name: [
+            {"text": remedy_text(remedy), "code": remedy.code} for remedy in improvement.remedies
+        ]
+        for name, improvement in improvements.items()
+        if improvement is not None
+    }
 
 
 def _pages(query: Query) -> dict[str, Mapping[str, Any] | None]:
