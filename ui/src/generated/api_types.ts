@@ -500,12 +500,19 @@ export interface FigureDocument {
   curve: (number | null)[];
 }
 
+/** A change that makes the job faster, with its predicted gain, and as code. */
+export interface RemedyDocument {
+  text: string;
+  code: string;
+}
+
 /** The headline of a job, and the charts that matter most for it. */
 export interface HeadlineDocument {
   figures: FigureDocument[];
   charts: string[];
   illustrations: Record<string, string[]>;
   metrics: Record<string, string[]>;
+  remedies: Record<string, RemedyDocument[]>;
 }
 
 /** A metric of a node. */
