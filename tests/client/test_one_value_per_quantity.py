@@ -12,9 +12,13 @@ from sonde.charts.phase_time import PhaseTime
 from sonde.charts.resources import Resources
 from sonde.charts.step_statistics import StepStatistics
 from sonde.client.job import Job
-from sonde.formats import format_percent
+from sonde.clock import iso
+from sonde.formats import format_duration, format_percent
 from sonde.records.chart import Group, Spec, Table
+from sonde.report.build import build_report
 from sonde.rules.system.cpu_bottleneck import CPUBottleneck
+from sonde.terminal.dataloader import loader_lines
+from sonde.terminal.status import status_lines
 from tests.fakes.job import FakeJob
 from tests.web.api_client import ApiClient
 
@@ -171,3 +175,20 @@ def test_gpus_are_busy_from_the_same_utilization_on(job: Job) -> None:
     assert isinstance(chart, Group)
     assert f"below {limit}" in chart.note
     assert CPUBottleneck().gpu_threshold == BUSY_GPU_PERCENT
+
+
+def test_texts_of_all_screens_show_the_same_numbers(job: Job, dashboard: ApiClient) -> None:
+    phases = job.summary["phases"]["train"]
+    wait, median = phases["percent"]["data_wait"], phases["seconds"]["p50"]
+    status = "\n".join(line.plain for line in status_lines(job.summary))
+    assert f"{format_duration(median)} per train step" in status
+    [line] = [line for line in status.splitlines() if line.startswith("data_wait ")]
+    assert line.split()[1] == format_percent(wait, 1)
+    loaders = "\n".join(line.plain for line in loader_lines(job.dataloader().documents()))
+    assert f"{format_percent(wait)} of step time spent waiting" in loaders
+    report = build_report(job, iso(job.facts.end_ns or 0))
+    assert f"median {format_duration(median)}" in report.html
+    assert f"Data wait: {format_percent(wait)} of step time." in report.html
+    rows = {row["phase"]: row for row in report.document["tables"]["phase_time"]["rows"]}
+    assert rows["data wait"]["percent"] == pytest.approx(wait, abs=1e-3)
+    assert dashboard.document("steps")["median_seconds"] == median

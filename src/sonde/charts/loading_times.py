@@ -107,7 +107,7 @@ def _sentence(drawn: dict[Operation, FloatArray]) -> str:
     if durations is None:
         return ""
     p25, p50, p95 = map(format_duration, _quartiles(durations))
+    profiled = pluralize(len(durations), "profiled batch", "profiled batches")
     if len(durations) < _MIN_BATCHES:
-        timed = pluralize(len(durations), "batch", "batches")
-        return f"Median time to load a batch: {p50} ({timed} timed)."
-    return f"Median time to load a batch: {p50} (p25 {p25}, p95 {p95})."
+        return f"Median time to load a batch: {p50}, in {profiled}."
+    return f"Median time to load a batch: {p50} (p25 {p25}, p95 {p95}), in {profiled}."
