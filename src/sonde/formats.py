@@ -154,5 +154,6 @@ _FORMATTERS: dict[str, Callable[[float], str]] = {
     "bytes_per_second": format_byte_rate,
     "percent": format_percent,
     "seconds": format_duration,
+    "gpu_hours": lambda value: format_duration(value * 3600),
     "per_second": lambda value: f"{_plain(value)}/s",
 }

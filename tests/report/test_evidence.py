@@ -11,7 +11,7 @@ from sonde.report.evidence import evidence_lines, label_and_unit, value_text
         ("lost_percent", "lost", "percent"),
         ("network_bytes_per_second", "network", "bytes_per_second"),
         ("seconds_per_step_to_win", "seconds per step to win", "seconds"),
-        ("gpu_hours_lost", "gpu hours lost", ""),
+        ("gpu_hours_lost", "GPU time lost", "gpu_hours"),
     ],
 )
 def test_the_suffix_of_a_name_is_its_unit(name: str, label: str, unit: str) -> None:
@@ -23,7 +23,7 @@ def test_large_values_have_no_scientific_notation() -> None:
     assert evidence_lines(evidence) == [
         "lost: 3 h 26 min",
         "used: 73 GB",
-        "gpu hours lost: 15,000",
+        "GPU time lost: 625 d",
     ]
 
 

@@ -5,6 +5,7 @@ test("the suffix of a name is the unit", () => {
   expect(nameAndUnit("lost_percent")).toEqual(["lost", "percent"]);
   expect(nameAndUnit("network_bytes_per_second")).toEqual(["network", "bytes_per_second"]);
   expect(nameAndUnit("seconds_per_step_to_win")).toEqual(["seconds per step to win", "seconds"]);
+  expect(nameAndUnit("gpu_hours_lost")).toEqual(["GPU time lost", "gpu_hours"]);
   expect(nameAndUnit("peak_step")).toEqual(["peak step", ""]);
 });
 

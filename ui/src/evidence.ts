@@ -3,10 +3,13 @@
 import { formatValue } from "./format";
 
 const UNITS = ["bytes_per_second", "percent", "seconds", "bytes", "celsius", "watts", "mhz"];
+const GPU_HOURS = "gpu_hours"; // shown as a duration
 const MAX_ITEMS = 8;
 
 /** Splits a name like `lost_percent` into a label and a unit. */
 export function nameAndUnit(name: string): [string, string] {
+  if (name.includes(GPU_HOURS))
+    return [name.replace(GPU_HOURS, "GPU time").replaceAll("_", " "), GPU_HOURS];
   const unit =
     UNITS.find((candidate) => name.endsWith(`_${candidate}`)) ??
     (name.startsWith("seconds_") ? "seconds" : "");

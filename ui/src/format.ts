@@ -141,6 +141,8 @@ export function formatValue(value: Optional, unit: string): string {
       return formatByteRate(value);
     case "seconds":
       return formatDuration(value);
+    case "gpu_hours":
+      return formatDuration(value * 3600);
     case "per_second":
       return `${formatPlain(value)}/s`;
     default: {

@@ -10,6 +10,7 @@ from typing import Any
 from sonde.formats import UNKNOWN, format_value
 
 _UNITS = ("bytes_per_second", "percent", "seconds", "bytes", "celsius", "watts", "mhz")
+_GPU_HOURS = "gpu_hours"  # shown as a duration
 _MAX_ITEMS = 8
 
 
@@ -27,6 +28,8 @@ def evidence_lines(evidence: Mapping[str, Any]) -> list[str]:
 
 def label_and_unit(name: str) -> tuple[str, str]:
     """Split a name such as `lost_percent` into a label and a unit."""
+    if _GPU_HOURS in name:
+        return name.replace(_GPU_HOURS, "GPU time").replace("_", " "), _GPU_HOURS
     default = "seconds" if name.startswith("seconds_") else ""
     unit = next((unit for unit in _UNITS if name.endswith(f"_{unit}")), default)
     return name.removesuffix(f"_{unit}").replace("_", " "), unit
