@@ -1,8 +1,12 @@
 """A worker whose store fails at first starts later, and reports the loss until then."""
 
+import os
+import resource
+from pathlib import Path
+
 from sonde.agent.loss_listener import LossListener
 from sonde.errors import StoreError
-from sonde.hook.loss_report import send_losses
+from sonde.hook.loss_report import RESERVED_SOCKET, ReservedSocket, send_losses
 from sonde.hook.store_retry import OpeningAttempts
 from sonde.records.notice import Notice, NoticeKind
 from sonde.settings import WorkerPlacement
@@ -81,3 +85,28 @@ def test_lost_training_steps_remain_known_as_such() -> None:
     send_losses("test-run-steps", 2, losses, is_recorded=False)
     (received,) = listener.close()
     assert received.notice.kind is NoticeKind.LOST_STEPS
+
+
+def test_losses_reach_the_launcher_without_a_free_file_descriptor() -> None:
+    listener, before = LossListener("test-run-files"), resource.getrlimit(resource.RLIMIT_NOFILE)
+    loss = Notice(NoticeKind.LOST_STEPS, "training steps", "too many open files", 5, 9)
+    RESERVED_SOCKET.open()
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (1, before[1]))
+        send_losses("test-run-files", 2, [loss], is_recorded=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    (received,) = listener.close()
+    assert received.notice.reason == "too many open files"
+
+
+def test_reserved_socket_that_the_script_closed_and_reused_is_left_alone(tmp_path: Path) -> None:
+    reserved = ReservedSocket()
+    reserved.open()
+    descriptor = reserved._descriptor
+    assert descriptor is not None
+    with (tmp_path / "mine").open("wb") as file:
+        os.dup2(file.fileno(), descriptor)
+        assert reserved.take() is None
+        os.write(descriptor, b"still open")
+    os.close(descriptor)

@@ -90,6 +90,15 @@ def test_steps_that_were_lost_are_not_reported_as_steps_that_never_ran(
     assert why_not.startswith("Could not record training steps: no space left on device")
 
 
+def test_a_worker_whose_end_is_missing_is_not_reported_as_one_without_steps() -> None:
+    job = FakeJob()
+    job.worker(framework="torch")
+    summary = job.end().job().summary
+    assert summary["seen"]["why_not"].startswith(
+        "Worker 0 began to record, but its data has not arrived."
+    )
+
+
 def test_a_hook_that_failed_to_load_is_reported_with_its_reason() -> None:
     job = FakeJob()
     reason = b"No module named 'sonde.guard'"

@@ -39,6 +39,7 @@ class AttemptDocuments:
         self._guard = guard
         self._attempt: Attempt | None = None
         self.is_exit_recorded = False
+        self.removal: Notice | None = None  # the last time that the job's folder was removed
 
     def write_start(self, attempt: Attempt) -> None:
         """Write the start of the attempt."""
@@ -76,9 +77,8 @@ class AttemptDocuments:
             self.write("start", self._attempt)
             reason = "the job's folder was removed while the job was running"
             start_ns = self._attempt.start_ns
-            self._writer.report_lost(
-                Notice(NoticeKind.LOST, "all earlier data", reason, start_ns, now_ns)
-            )
+            self.removal = Notice(NoticeKind.LOST, "all earlier data", reason, start_ns, now_ns)
+            self._writer.report_lost(self.removal)
 
     def write_file_list(self, exit_: Exit) -> None:
         """Write the list of the attempt's files."""

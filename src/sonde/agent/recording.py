@@ -167,6 +167,8 @@ class Recording:
         deadline = Deadline(self._clock, END_SECONDS)
         lost = self._close(Deadline(self._clock, _THREADS_SECONDS))
         call_within(deadline.remaining, "end", lambda: self._write_end(exit_), None)
+        if self._documents.removal is not None:
+            lost.insert(0, self._documents.removal)
         is_recorded = self._documents.is_exit_recorded and self._deliver(deadline)
         if is_recorded:
             write = partial(self._documents.write_file_list, exit_)

@@ -46,8 +46,56 @@ def _merge(worker: str, reason: str, notices: list[Notice]) -> Notice:
     )
 
 
+class ReservedSocket:
+    """A socket opened in advance, because the script may use up its file descriptors."""
+
+    def __init__(self) -> None:
+        self._descriptor: int | None = None
+        self._identity = (0, 0)
+
+    def open(self) -> None:
+        """Open the socket, unless it is open."""
+        if not self._is_open():
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as created:
+                self._descriptor = created.detach()
+            self._identity = _identity(self._descriptor)
+
+    def take(self) -> socket.socket | None:
+        """Return the socket, once; None if there is none."""
+        descriptor, is_open = self._descriptor, self._is_open()
+        self._descriptor = None
+        if descriptor is None or not is_open:
+            return None
+        return socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM, fileno=descriptor)
+
+    def _is_open(self) -> bool:
+        """Whether the descriptor is still ours: the script may close it and reuse its number."""
+        return self._descriptor is not None and _identity(self._descriptor) == self._identity
+
+
+RESERVED_SOCKET = ReservedSocket()
+
+
+def _identity(descriptor: int) -> tuple[int, int]:
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        return (0, 0)
+    return (status.st_dev, status.st_ino)
+
+
+def _open_socket() -> socket.socket:
+    try:
+        return socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    except OSError:
+        reserved = RESERVED_SOCKET.take()
+        if reserved is None:
+            raise
+        return reserved
+
+
 def _send(run_id: str, messages: list[bytes]) -> None:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+    with _open_socket() as sender:
         sender.settimeout(_SEND_SECONDS)
         for message in messages:
             sender.sendto(message, loss_address(run_id))

@@ -238,7 +238,7 @@ class Session:
             self.send_heartbeat()
 
     def _write_end(self) -> None:
-        self._flush()
+        self.guard.attempt("the last rows", self._flush, None)
         self.store.write_document("beat", heartbeat_of(self, is_over=True))
         self.store.close(_FLUSH_END_SECONDS)
 

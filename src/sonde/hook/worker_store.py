@@ -6,7 +6,7 @@ from sonde.clock import Clock
 from sonde.guard import Guard
 from sonde.hook.attached_frameworks import AttachedFrameworks
 from sonde.hook.identity import claim_worker, earlier_counts, facts_of
-from sonde.hook.loss_report import send_losses, send_notice
+from sonde.hook.loss_report import RESERVED_SOCKET, send_losses, send_notice
 from sonde.hook.pending_rows import Rows
 from sonde.hook.store_retry import OpeningAttempts
 from sonde.records.notice import Notice, NoticeKind
@@ -83,6 +83,7 @@ class WorkerStore:
             StoreError: The store cannot be written.
         """
         assert self.worker.job_uri is not None
+        self._guard.attempt("the socket for losses", RESERVED_SOCKET.open, None)
         self._backend = open_backend(self.worker.job_uri)
         self.info = claim_worker(
             self._backend,

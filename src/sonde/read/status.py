@@ -1,7 +1,7 @@
 """The status document, as printed by `sonde status --json`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from sonde.analyze.tracebacks import failing_line
 from sonde.clock import iso
@@ -72,6 +72,12 @@ def status_document(
     }
 
 
+_UNFINISHED = (
+    "Worker {rank} began to record, but its data has not arrived. It was killed, or the store could "
+    "not be written."
+)
+
+
 def job_coverage(facts: JobFacts, steps: Mapping[str, int], now_ns: int) -> Seen:
     """What was recorded inside a job's processes."""
     frameworks: dict[str, str] = {}
@@ -85,7 +91,11 @@ def job_coverage(facts: JobFacts, steps: Mapping[str, int], now_ns: int) -> Seen
     running_ns = None if facts.state.is_over else now_ns - (facts.start_ns or now_ns)
     damaged = [item.key for item in facts.ledger.damages if f"/{EVENTS.name}/" in item.key]
     lost = [item.reason for item in facts.notices if item.kind is NoticeKind.LOST_STEPS]
-    return coverage_from(frameworks, steps, shut, running_ns, damaged, lost)
+    seen = coverage_from(frameworks, steps, shut, running_ns, damaged, lost)
+    unfinished = [life.info.rank for life in facts.lives if not (life.beat and life.beat.is_over)]
+    if seen.inside or shut or damaged or lost or not (unfinished and facts.state.is_over):
+        return seen
+    return replace(seen, inside=False, why_not=_UNFINISHED.format(rank=unfinished[0]))
 
 
 def _recording_notices(facts: JobFacts, more_damages: Sequence[str]) -> RecordingDocument:
