@@ -73,8 +73,8 @@ def status_document(
 
 
 _UNFINISHED = (
-    "Worker {rank} began to record, but its data has not arrived. It was killed, or the store could "
-    "not be written."
+    "Worker {rank} began to record, but its data has not arrived. It was killed, or the store "
+    "could not be written."
 )
 
 
