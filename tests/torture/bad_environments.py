@@ -32,6 +32,7 @@ _AS_USER = (
     *("setpriv", f"--reuid={_USER}", f"--regid={_USER}", "--clear-groups"),
     *("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"),
 )
+_SHADOWS = ("argparse", "json", "logging", "select", "signal", "socket")  # modules of Python
 _REMOVED_PREFIXES = ("SONDE_", "SLURM_", "OMPI_", "PYTHONPATH", "TMPDIR", "TEMP", "TMP")
 
 # In a mount namespace: the work folder becomes read-only, the store does not.
@@ -63,7 +64,8 @@ class Environment:
         name: A short description.
         script: Shell lines that run first, in a new mount namespace (needs root).
         limits: Resource limits, by number: `resource.RLIMIT_…`.
-        variables: Environment variables; None removes one.
+        variables: Environment variables; None removes one, and `{folder}` is a folder with modules
+            that have the names of Python's own.
         closed: Streams that are closed: 0, 1, 2.
         processes: Maximum number of processes and threads of the other user; None: no limit.
         is_other_user: Whether the command runs as another user.
@@ -136,6 +138,7 @@ ENVIRONMENTS = (
     Environment("store in /proc", store="/proc/sonde"),
     Environment("store is a file", store="/dev/null"),
     Environment("empty PATH", variables={"PATH": ""}),
+    Environment("other modules on PYTHONPATH", variables={"PYTHONPATH": "{folder}"}),
     Environment("no variables at all", variables=dict.fromkeys(("HOME", "LANG", "USER", "TERM"))),
     Environment("ASCII only", variables={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": ""}),
     Environment("current folder deleted", is_folder_gone=True),
@@ -223,7 +226,7 @@ def _run(
     for name, text in environment.variables.items():
         variables.pop(name, None)
         if text is not None:
-            variables[name] = text
+            variables[name] = text.replace("{folder}", str(_shadows_in(folder)))
     return subprocess.run(
         command,
         cwd=work,
@@ -234,6 +237,15 @@ def _run(
         timeout=_SECONDS,
         check=False,
     )
+
+
+def _shadows_in(folder: Path) -> Path:
+    """Write modules that exit when they are imported."""
+    shadows = folder / "shadows"
+    shadows.mkdir(exist_ok=True)
+    for name in _SHADOWS:
+        (shadows / f"{name}.py").write_text("raise SystemExit(3)\n")
+    return shadows
 
 
 def _preparing(environment: Environment, work: Path) -> Callable[[], None]:

@@ -18,6 +18,7 @@ CASES = (
     ("current folder deleted", "exit 0"),
     ("all streams closed", "exit 7"),
     ("no file may grow", "SIGKILL"),
+    ("other modules on PYTHONPATH", "exit 7"),
 )
 
 
