@@ -1,6 +1,8 @@
 """The Nodes page: shared time window and selection, and values that match the store."""
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -11,6 +13,7 @@ from tests.browser.chart_data import chart_data, wait_until
 from tests.browser.conftest import Open
 from tests.browser.recorded import FLEET, LARGE, REFERENCE, SLOW_STEPS, STEPS, Expected
 from tests.browser.served import Served
+from tests.fakes.job import FakeJob
 
 GUTTER, RIGHT = 76, 124
 CPU = "cpu.utilization_percent"
@@ -42,6 +45,18 @@ def drag(page: Page, chart: str, start: float, end: float) -> None:
     page.mouse.down()
     page.mouse.move(area["x"] + GUTTER + end * plot, y, steps=4)
     page.mouse.up()
+
+
+def test_cpu_time_of_the_job_is_stacked_within_that_of_the_machine(
+    open_page: Open, served: Callable[[str], Served], tmp_path: Path
+) -> None:
+    curves = {f"{CPU}/cpu{core}": [100.0] * 40 for core in range(4)}
+    curves["process_tree.cpu_percent"] = [20.0] * 20 + [200.0] * 20  # of one core
+    FakeJob(str(tmp_path / "sleep")).record(curves).end()
+    page = open_page(served(str(tmp_path)).page("sleep", "nodes"))
+    assert set(line(page, "cpu", "mean")) == {100.0}
+    assert set(line(page, "cpu", "this job")) == {5.0, 50.0}
+    expect(page.get_by_role("listitem", name="this job")).to_have_text("50%")
 
 
 def test_lines_and_heatmap_match_the_samples(

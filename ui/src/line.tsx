@@ -25,6 +25,7 @@ export type Line = {
   mean: Float64Array;
   low?: Float64Array | undefined;
   high?: Float64Array | undefined;
+  isFilled?: boolean; // down to 0
 };
 /** `x` in seconds since the start, ascending. */
 export type LineData = { x: Float64Array; lines: Line[]; unit: string };
@@ -104,6 +105,9 @@ function seriesOf(data: LineData, hasBands: boolean): Pick<uPlot.Options, "serie
     series.push({
       stroke: () => color(line.color),
       width: line === data.lines[0] ? 2 : 1.4,
+      ...(line.isFilled && {
+        fill: () => `color-mix(in srgb, ${color(line.color)} 45%, transparent)`,
+      }),
       points: { show: false },
     });
   return { series, bands };

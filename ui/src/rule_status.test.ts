@@ -8,6 +8,7 @@ function finding(id: string, more: Partial<Finding> = {}): Finding {
     rule: "Rule",
     message: "",
     severity: "warning",
+    improvement: null,
     advice: "",
     step: null,
     time: ["2026-11-15T08:00:10Z", "2026-11-15T08:00:30Z"],

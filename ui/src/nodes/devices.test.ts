@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { MetricDocument } from "../api";
 import { busiest, formatDevices, parseDevices } from "./device_ranges";
 import { labelStep, layoutRows, rowAt, rowHeight } from "./heat_layout";
+import { cpuLines } from "./node_view";
 import type { HeatRow } from "./source";
 
 describe("devices by number", () => {
@@ -49,5 +51,27 @@ describe("rows of a heatmap", () => {
     expect(labelStep(9)).toBe(2);
     expect(labelStep(2)).toBe(8);
     expect(labelStep(20)).toBe(1);
+  });
+});
+
+describe("lines of the CPU chart", () => {
+  const metric = (name: string, devices: string[]): [string, MetricDocument] => [
+    name,
+    { metric: name, unit: "percent", help: "", devices, has_whole: true },
+  ];
+  const cores = metric("cpu.utilization_percent", ["cpu0", "cpu1"]);
+
+  it("show the share of the job within that of all cores", () => {
+    const lines = cpuLines(new Map([cores, metric("process_tree.cpu_percent", [])]), [1]);
+    expect(lines.map(({ label, scale, isFilled }) => [label, scale, isFilled])).toEqual([
+      ["mean", undefined, undefined],
+      ["this job", 0.5, true],
+      ["cpu1", undefined, undefined],
+    ]);
+  });
+
+  it("show the machine alone if the processes of the job were not sampled", () => {
+    expect(cpuLines(new Map([cores]), []).map((line) => line.label)).toEqual(["mean"]);
+    expect(cpuLines(new Map(), [])).toEqual([]);
   });
 });

@@ -11,6 +11,8 @@ export type LineRequest = {
   label: string;
   color: string;
   hasBand?: boolean;
+  scale?: number; // multiplies the values
+  isFilled?: boolean;
 };
 
 export function toLineData(
@@ -20,14 +22,22 @@ export function toLineData(
 ): LineData | null {
   if (!curves) return null;
   const lines: Line[] = [];
-  for (const { keys, label, color, hasBand } of requests) {
+  for (const { keys, label, color, hasBand, scale, isFilled } of requests) {
     const available = keys
       .map((key) => curves.byKey.get(key))
       .filter((curve): curve is Curve => curve !== undefined);
     const mean = summed(available);
     if (!mean) continue;
     const single = available.length === 1 && hasBand ? available[0] : undefined;
-    lines.push({ key: keys.join("+"), label, color, mean, low: single?.low, high: single?.high });
+    lines.push({
+      key: keys.join("+"),
+      label,
+      color,
+      mean: scale === undefined ? mean : mean.map((value) => value * scale),
+      low: single?.low,
+      high: single?.high,
+      isFilled: isFilled ?? false,
+    });
   }
   return { x: curves.x, lines, unit };
 }

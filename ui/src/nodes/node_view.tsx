@@ -27,6 +27,7 @@ import { StepBars } from "./step_bars";
 const CPU = "cpu.utilization_percent",
   GPU = "gpu.utilization_percent",
   GPU_MEMORY = "gpu.memory_used_percent";
+const JOB_CPU = "process_tree.cpu_percent"; // of one core
 const RECEIVED = "network.receive_bytes_per_second",
   SENT = "network.transmit_bytes_per_second";
 const IO_WAIT = "cpu.iowait_percent",
@@ -59,6 +60,22 @@ export function deviceLines(
     color: pickColor(index),
   }));
   return [mean, ...chosen.filter((_, index) => devices[picked[index]!] !== undefined)];
+}
+
+/** The share of the job within the utilization of the machine; the rest is other processes. */
+export function cpuLines(metrics: Metrics, picked: readonly number[]): LineRequest[] {
+  if (!metrics.has(CPU)) return [];
+  const cores = devicesOf(metrics, CPU);
+  const [mean, ...chosen] = deviceLines(CPU, cores, picked);
+  if (!mean || !metrics.has(JOB_CPU) || cores.length === 0) return mean ? [mean, ...chosen] : [];
+  const share: LineRequest = {
+    keys: [JOB_CPU],
+    label: "this job",
+    color: "--c7",
+    scale: 1 / cores.length,
+    isFilled: true,
+  };
+  return [mean, share, ...chosen];
 }
 
 function trafficLines(metrics: Metrics): LineRequest[] {
@@ -97,7 +114,7 @@ type Plan = Record<"cpu" | "network" | "gpu" | "gpuMemory" | "system", LineReque
 function planOf(metrics: Metrics): Plan {
   const gpus = devicesOf(metrics, GPU);
   return {
-    cpu: metrics.has(CPU) ? deviceLines(CPU, devicesOf(metrics, CPU), picks.cpu.value) : [],
+    cpu: cpuLines(metrics, picks.cpu.value),
     network: trafficLines(metrics),
     gpu: gpus.length ? deviceLines(GPU, gpus, picks.gpu.value) : [],
     gpuMemory:
