@@ -7,7 +7,6 @@ import { getJson, type JobDocument, jobPath } from "../api";
 import { cellText } from "../cells";
 import { figureRows, findingRows, mergedLines, stepBars, utilizationBars } from "../comparison";
 import { formatChange, formatCount } from "../format";
-import type { ComparisonDocument } from "../generated/api_types";
 import type { LineChartSpec, Spec, TableSpec } from "../generated/chart_specs";
 import { always, useResource } from "../resource";
 import { linkTo, route } from "../router";
@@ -16,8 +15,7 @@ import { Notice, Waiting } from "../states";
 import { useStepsInAddress } from "../step_window";
 import type { ChartAnswer } from "../views/chart";
 import { SpecView } from "../views/spec";
-import { Conclusions, Settings, StepTimes } from "./compare_details";
-import { ComparedLosses } from "./compared_losses";
+import { Comparison } from "./compare_details";
 import "./pages.css";
 
 const MAX_JOBS = 8;
@@ -27,7 +25,6 @@ const CHARTS = ["losses", "throughput", "gradient_norms", "learning_rate", "reso
 type Compared = {
   documents: JobDocument[];
   errors: string[]; // of jobs that cannot be read
-  comparison: ComparisonDocument | null; // null if fewer than two jobs can be read
   charts: Record<(typeof CHARTS)[number], { job: string; spec: Spec }[]>;
 };
 
@@ -38,15 +35,6 @@ async function load(names: readonly string[], signal: AbortSignal): Promise<Comp
     signal,
   );
   const readable = values.map((document) => document.job);
-  const [baseline, ...others] = readable;
-  const comparison =
-    baseline && others.length > 0
-      ? await getJson<ComparisonDocument>(
-          jobPath(baseline, "compare"),
-          { others: others.join(",") },
-          signal,
-        )
-      : null;
   const charts = await Promise.all(
     CHARTS.map(async (chart) => {
       const answers = await settled(
@@ -63,7 +51,6 @@ async function load(names: readonly string[], signal: AbortSignal): Promise<Comp
   return {
     documents: values,
     errors,
-    comparison,
     charts: Object.fromEntries(charts) as Compared["charts"],
   };
 }
@@ -129,7 +116,7 @@ export function ComparePage(): JSX.Element {
 }
 
 function ComparisonView({ data }: { data: Compared }): JSX.Element {
-  const { documents, charts, errors, comparison } = data;
+  const { documents, charts, errors } = data;
   const jobs = documents.map((document) => document.job);
   const lines = (chart: keyof Compared["charts"], title: string): LineChartSpec | null =>
     mergedLines(
@@ -162,13 +149,8 @@ function ComparisonView({ data }: { data: Compared }): JSX.Element {
           {error}
         </Notice>
       ))}
-      {comparison && <Conclusions comparison={comparison} />}
       {documents.length > 0 && <Figures documents={documents} />}
-      {comparison && <StepTimes comparison={comparison} />}
-      {comparison && (
-        <ComparedLosses baseline={comparison.jobs[0] ?? ""} others={comparison.jobs.slice(1)} />
-      )}
-      {comparison && <Settings comparison={comparison} />}
+      {jobs.length > 1 && <Comparison jobs={jobs} />}
       <div class="chart-grid">
         {specs.map(
           ([name, spec]) =>

@@ -1,14 +1,47 @@
 // What differs between compared jobs: in words, step times with their noise, and settings.
 
 import type { JSX } from "preact";
+import { getJson, jobPath } from "../api";
 import { formatDuration } from "../format";
 import type {
   ComparisonDocument,
   PhaseDifferenceDocument,
   SettingDifferenceDocument,
 } from "../generated/api_types";
+import { always, useResource } from "../resource";
+import { Waiting } from "../states";
+import { ComparedLosses } from "./compared_losses";
 
-export function Conclusions({ comparison }: { comparison: ComparisonDocument }): JSX.Element {
+/** Loaded apart from the rest of the page: large jobs take long to compare. */
+export function Comparison({ jobs }: { jobs: readonly string[] }): JSX.Element {
+  const [baseline = "", ...others] = jobs;
+  const comparison = useResource(
+    (abort) =>
+      getJson<ComparisonDocument>(
+        jobPath(baseline, "compare"),
+        { others: others.join(",") },
+        abort,
+      ),
+    always,
+    [jobs.join(",")],
+  );
+  return (
+    <>
+      <Waiting resource={comparison.value}>
+        {(document) => (
+          <div class="compare">
+            <Conclusions comparison={document} />
+            <StepTimes comparison={document} />
+            <Settings comparison={document} />
+          </div>
+        )}
+      </Waiting>
+      <ComparedLosses baseline={baseline} others={others} />
+    </>
+  );
+}
+
+function Conclusions({ comparison }: { comparison: ComparisonDocument }): JSX.Element {
   return (
     <section class="card" aria-labelledby="conclusions-title" data-chart="compare-conclusions">
       <header>
@@ -24,12 +57,12 @@ export function Conclusions({ comparison }: { comparison: ComparisonDocument }):
 }
 
 /** A change with its noise: "+40 ms ± 3 ms". */
-export function changeText(row: PhaseDifferenceDocument): string {
+function changeText(row: PhaseDifferenceDocument): string {
   const change = `${row.change_seconds > 0 ? "+" : ""}${formatDuration(row.change_seconds)}`;
   return row.bound_seconds === null ? change : `${change} ± ${formatDuration(row.bound_seconds)}`;
 }
 
-export function StepTimes({ comparison }: { comparison: ComparisonDocument }): JSX.Element | null {
+function StepTimes({ comparison }: { comparison: ComparisonDocument }): JSX.Element | null {
   const rows = comparison.step_time;
   if (rows.length === 0) return null;
   return (
@@ -75,7 +108,7 @@ export function StepTimes({ comparison }: { comparison: ComparisonDocument }): J
   );
 }
 
-export function Settings({ comparison }: { comparison: ComparisonDocument }): JSX.Element {
+function Settings({ comparison }: { comparison: ComparisonDocument }): JSX.Element {
   return (
     <section class="card" aria-labelledby="settings-title" data-chart="compare-settings">
       <header>
