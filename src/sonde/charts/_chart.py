@@ -19,6 +19,7 @@ class OverviewSection(StrEnum):
     ADVICE = "Advice"  # the card at the top
     SUMMARY = "Summary"  # the card below it
     TRAINING = "Training"
+    TREES = "Boosted trees"
     RESOURCES = "Resources"
     OPERATIONS = "Operations and steps"
     RECORDING = "Recording"

@@ -42,6 +42,7 @@ SECTIONS = (
         ),
     ),
     Section("tensors", "Tensors"),
+    Section("trees", "Boosted trees"),
     Section("environment", "Environment and method"),
 )
 
