@@ -139,6 +139,16 @@ def test_status_names_the_library_and_what_is_not_recorded(story: Story) -> None
     assert story.status["exit"]["reason"] == "exit"
 
 
+def test_the_report_shows_predictions_and_features(story: Story) -> None:
+    assert story.status["exit"]
+    folder = story.folder / "recorded" / STORE / "job" / "report"
+    document = json.loads((folder / "report.json").read_text())
+    assert document["failed"] == {}
+    titles = ("Boosted trees", "Feature importance", "Confusion matrix", "ROC curve")
+    page = (folder / "report.html").read_text()
+    assert [title for title in titles if title not in page] == []
+
+
 def test_an_exception_of_a_callback_is_the_exit_reason(sonde: Sonde) -> None:
     script = """
 import numpy, xgboost

@@ -70,12 +70,12 @@ def latest_features(job: JobResults) -> dict[str, ImportantFeatures]:
 
 def _latest_rows(job: JobResults, kind: str) -> Sequence[dict[str, Any]]:
     """The observations of the first worker in its latest training that has any."""
-    rows: list[dict[str, Any]] = job.observations(kind).to_arrow().to_pylist()
+    rows = _rows(job, kind)
     if not rows:
         return []
     worker = min(row["worker"] for row in rows)
     rows = [row for row in rows if row["worker"] == worker]
-    starts = job.observations(_TRAINING).to_arrow().to_pylist()
+    starts = _rows(job, _TRAINING)
     last = rows[-1]["step"]
     begin = max(
         (start["step"] for start in starts if start["worker"] == worker and start["step"] <= last),
@@ -83,3 +83,9 @@ def _latest_rows(job: JobResults, kind: str) -> Sequence[dict[str, Any]]:
     )
     latest = {(row["subject"], row["step"]): row for row in rows if row["step"] >= begin}
     return sorted(latest.values(), key=lambda row: row["step"])
+
+
+def _rows(job: JobResults, kind: str) -> list[dict[str, Any]]:
+    columns = ["subject", "worker", "step", "detail"]  # times need pandas
+    rows: list[dict[str, Any]] = job.observations(kind).to_arrow().select(columns).to_pylist()
+    return rows

@@ -172,6 +172,18 @@ def test_the_scikit_learn_classes_are_recorded() -> None:
     assert [row["value"] for row in evaluations] == reported["validation_1"]["logloss"]
 
 
+def test_a_copy_of_the_training_data_counts_as_training_data() -> None:
+    features, labels = two_classes()
+    sets = [(features.copy(), labels.copy()), (features[:50], labels[:50])]
+    model = xgboost.XGBClassifier(n_estimators=3, n_jobs=1)
+    with recorded_training(XGBoost()) as recorded:
+        model.fit(features, labels, eval_set=sets, verbose=False)
+
+    assert {row["subject"] for row in recorded.observations("evaluation")} == {"validation_1"}
+    reported = model.evals_result()["validation_0"]["logloss"]
+    assert list(recorded.scalars("loss").values()) == reported
+
+
 def test_every_training_of_a_script_is_told_apart() -> None:
     features, labels = two_classes(90)
     with recorded_training(XGBoost()) as recorded:

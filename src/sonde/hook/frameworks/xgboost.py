@@ -328,10 +328,19 @@ def _data_sets(dtrain: Any, evals: Sequence[tuple[Any, str]]) -> list[DataSet]:
     rows = int(dtrain.num_row())
     trained = [name for data, name in evals if data is dtrain]
     # scripts also build the training data twice
-    trained += [name for data, name in evals if name.startswith("train") and data.num_row() == rows]
+    same_size = [(data, name) for data, name in evals if data.num_row() == rows]
+    trained += [
+        name for data, name in same_size if name.startswith("train") or _is_copy(data, dtrain)
+    ]
     training = DataSet(trained[0] if trained else "train", dtrain, rows, True)
-    others = [(data, name) for data, name in evals if name != training.name]
+    others = [(data, name) for data, name in evals if name not in (training.name, *trained)]
     return [training, *(DataSet(name, data, int(data.num_row()), False) for data, name in others)]
+
+
+def _is_copy(data: Any, dtrain: Any) -> bool:
+    """Whether two data sets of equal size have the same labels, in the same order."""
+    is_as_dense = data.num_nonmissing() == dtrain.num_nonmissing()
+    return is_as_dense and np.array_equal(data.get_label(), dtrain.get_label())
 
 
 def _flat(document: Mapping[str, Any]) -> dict[str, str]:
