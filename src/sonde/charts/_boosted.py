@@ -86,6 +86,9 @@ def _latest_rows(job: JobResults, kind: str) -> Sequence[dict[str, Any]]:
 
 
 def _rows(job: JobResults, kind: str) -> list[dict[str, Any]]:
+    table = job.observations(kind).to_arrow()
+    if not table.num_rows:
+        return []
     columns = ["subject", "worker", "step", "detail"]  # times need pandas
-    rows: list[dict[str, Any]] = job.observations(kind).to_arrow().select(columns).to_pylist()
+    rows: list[dict[str, Any]] = table.select(columns).to_pylist()
     return rows

@@ -16,6 +16,7 @@ class Section:
     title: str
     subsections: "tuple[Section, ...]" = ()
     is_printed: bool = False  # in full, even if it is collapsed on the screen
+    stays_open: bool = False  # also if none of the rules of its charts has found anything
 
 
 SECTIONS = (
@@ -42,7 +43,7 @@ SECTIONS = (
         ),
     ),
     Section("tensors", "Tensors"),
-    Section("trees", "Boosted trees"),
+    Section("trees", "Boosted trees", stays_open=True),
     Section("environment", "Environment and method"),
 )
 
@@ -92,5 +93,5 @@ def fill(section: Section, specs: Mapping[str, Spec], fired: Collection[str]) ->
         section,
         {name: specs[name] for name in names if name in specs},
         tuple(fill(inner, specs, fired) for inner in section.subsections),
-        is_collapsed=bool(rules) and rules.isdisjoint(fired),
+        is_collapsed=bool(rules) and not section.stays_open and rules.isdisjoint(fired),
     )

@@ -7,7 +7,7 @@ import numpy as np
 
 from sonde.clock import NANOSECONDS
 from sonde.hook.boosting.boosted_model import BoostedModel, DataSet
-from sonde.hook.boosting.objectives import Array
+from sonde.hook.boosting.objectives import Array, identity
 from sonde.hook.boosting.quality import class_hits, label_counts, measure_quality
 from sonde.hook.budget import Measurement
 from sonde.hook.inspections import Inspections
@@ -85,29 +85,21 @@ class Inspector:
         objective, needs = model.objective, self._session.plan.needs
         evaluated = [item for item in model.data_sets if not item.is_training_data]
         for data_set in (model.data_sets[0], *evaluated[-_MAX_COMPARED:]):
-            self._save(
-                f"labels/{data_set.name}",
-                TensorKind.LABEL,
-                at,
-                partial(model.labels, data_set),
-            )
-            self._save(
-                f"predictions/{data_set.name}",
-                TensorKind.PREDICTION,
-                at,
-                partial(_predictions, model, data_set),
-            )
+            margins, labels = model.margins(data_set), model.labels(data_set)
+            link = identity if objective is None else objective.link
+            is_trained = data_set.is_training_data
+            for name, kind, value in (
+                ("labels", TensorKind.LABEL, partial(np.asarray, labels)),
+                ("predictions", TensorKind.PREDICTION, partial(link, margins)),
+            ):
+                # rules compare one pair of predictions and labels
+                self._save(f"{name}/{data_set.name}", kind, at, value, for_rules=is_trained)
             if objective is None or not needs(ObservationKind.PREDICTION_QUALITY):
                 continue
-            quality = measure_quality(
-                objective,
-                model.margins(data_set),
-                model.labels(data_set),
-                is_training_data=data_set.is_training_data,
-            )
+            quality = measure_quality(objective, margins, labels, is_training_data=is_trained)
             if quality is not None:
-                kind, rows = ObservationKind.PREDICTION_QUALITY, data_set.rows
-                self._session.recorder.observe(kind, data_set.name, rows, quality.encode(), at)
+                observed, rows = ObservationKind.PREDICTION_QUALITY, data_set.rows
+                self._session.recorder.observe(observed, data_set.name, rows, quality.encode(), at)
                 self._record_classes(model, data_set, quality, at)
 
     def _record_classes(
@@ -196,16 +188,18 @@ class Inspector:
         plan = self._session.plan
         return plan.request_for(name, (kind,), plan.due_exactly(Mode.TRAIN, at[1]))
 
-    def _save(self, name: str, kind: TensorKind, at: StepId, value: Callable[[], object]) -> None:
+    def _save(
+        self,
+        name: str,
+        kind: TensorKind,
+        at: StepId,
+        value: Callable[[], object],
+        *,
+        for_rules: bool = True,
+    ) -> None:
         """Record a tensor if its collection is requested at this step, or if rules need it."""
         request = self._request(name, kind, at)
-        if request is None and self._session.plan.inspects((kind,)):
+        if request is None and for_rules and self._session.plan.inspects((kind,)):
             request = _EVERY_STEP
         if request is not None:
             self._arrays.add(name, arrays.raw_of(np.asarray(value())), (kind,), at, request)
-
-
-def _predictions(model: BoostedModel, data_set: DataSet) -> Array:
-    """Predictions if the objective is known, else raw ones."""
-    margins = model.margins(data_set)
-    return margins if model.objective is None else model.objective.link(margins)

@@ -22,8 +22,6 @@ from sonde.records.observations.boosting import TreeShapes
 
 Function = Callable[..., Any]
 
-KINDS = ("weight", "gain", "cover", "total_gain", "total_cover")
-
 _LIBRARY = "xgboost"
 _SECTIONS = ("generic_param", "learner_train_param", "gradient_booster", "objective")
 _OBJECTIVES: Mapping[str, Objective] = {
@@ -283,15 +281,20 @@ class Model(BoostedModel):
 
     def importance(self) -> Mapping[str, Array]:
         """The five kinds of feature importance."""
+        weight = self._scores("weight")
+        if not self._has_trees:
+            return {"weight": weight}
+        gain, cover = self._scores("total_gain"), self._scores("total_cover")
+        splits = np.maximum(weight, 1)
+        totals = {"total_gain": gain, "total_cover": cover}
+        return {"weight": weight, "gain": gain / splits, "cover": cover / splits, **totals}
+
+    def _scores(self, kind: str) -> Array:
         indexes = {name: index for index, name in enumerate(self.feature_names)}
-        kinds = KINDS if self._has_trees else KINDS[:1]
-        importance = {}
-        for kind in kinds:
-            values = np.zeros(len(indexes))
-            for name, score in self._model.get_score(importance_type=kind).items():
-                values[indexes[name]] = np.abs(score).sum()
-            importance[kind] = values
-        return importance
+        values = np.zeros(len(indexes))
+        for name, score in self._model.get_score(importance_type=kind).items():
+            values[indexes[name]] = np.abs(score).sum()  # of all classes, for linear models
+        return values
 
     def contributions(self, data_set: DataSet, rows: int) -> Array | None:
         """SHAP values of evenly spaced rows."""
