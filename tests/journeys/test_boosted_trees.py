@@ -26,10 +26,15 @@ class Library:
 
     name: str
     version: str  # major
+    inspected: tuple[str, ...]  # subjects of observations of the finished model
     rounds: int = 30
 
 
-LIBRARIES = (Library("xgboost", "3"),)
+_INSPECTED = ("feature_importance/gain", "train", "validation")
+LIBRARIES = (
+    Library("xgboost", "3", (*_INSPECTED, "average_shap")),
+    Library("lightgbm", "4", _INSPECTED),
+)
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,7 @@ def test_a_requested_collection_is_saved_on_schedule(story: Story) -> None:
 def test_the_finished_model_is_inspected(story: Story) -> None:
     rows = story.job.observations().to_arrow().to_pylist()
     final = {row["subject"] for row in rows if row["step"] == story.library.rounds - 1}
-    assert {"feature_importance/gain", "average_shap", "train", "validation"} <= final
+    assert set(story.library.inspected) <= final
     [parameters] = [row for row in rows if row["kind"] == "hyperparameters"]
     assert json.loads(parameters["detail"])["values"]
 

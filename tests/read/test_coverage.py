@@ -22,7 +22,6 @@ def test_training_with_recorded_steps_is_covered() -> None:
     [
         ("tensorflow", "TensorFlow"),
         ("jax", "JAX"),
-        ("lightgbm", "LightGBM"),
         ("catboost", "CatBoost"),
         ("sklearn", "scikit-learn"),
     ],

@@ -16,8 +16,8 @@ from typing import Any
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OLDEST_PYTHON = (3, 11)
 _PROCESSES = "multiprocessing.process"
-_UNSUPPORTED = {"tensorflow", "jax", "lightgbm", "catboost", "sklearn"}
-_NAMED = _UNSUPPORTED | {"torch", "xgboost"}
+_UNSUPPORTED = {"tensorflow", "jax", "catboost", "sklearn"}
+_NAMED = _UNSUPPORTED | {"torch", "xgboost", "lightgbm"}
 
 _imported: "set[str]" = set()
 _reported: "set[int]" = set()  # ids, since the exceptions would keep their frames alive

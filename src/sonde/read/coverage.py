@@ -22,10 +22,15 @@ _NAMES = {
     "catboost": "CatBoost",
     "sklearn": "scikit-learn",
 }
-_HOOKED = ("torch", "xgboost")  # with an adapter; the first one that is imported is named
+_HOOKED = (
+    "torch",
+    "xgboost",
+    "lightgbm",
+)  # with an adapter; the first one that is imported is named
 _STEPS = {
     "torch": "no optimizer step and no backward pass",
     "xgboost": "no boosting round in a process that Sonde records",
+    "lightgbm": "no boosting round in a process that Sonde records",
 }
 _UNRECORDED = "unrecorded"
 _MAX_REASON_BYTES = 4000

@@ -83,14 +83,14 @@ def _squared_logs(predictions: Array, labels: Array) -> Array:
     return np.asarray((np.log1p(predictions.astype(np.float64)) - np.log1p(labels)) ** 2)
 
 
-def binary(loss_name: str) -> Objective:
+def binary(loss_name: str, link: Callable[[Array], Array] = sigmoid) -> Objective:
     """Two classes, by their log-odds."""
-    return Objective(Task.BINARY, sigmoid, loss_name, _log_loss)
+    return Objective(Task.BINARY, link, loss_name, _log_loss)
 
 
-def multiclass(loss_name: str) -> Objective:
+def multiclass(loss_name: str, link: Callable[[Array], Array] = softmax) -> Objective:
     """Several classes."""
-    return Objective(Task.MULTICLASS, softmax, loss_name, _class_log_loss)
+    return Objective(Task.MULTICLASS, link, loss_name, _class_log_loss)
 
 
 def squared_error(loss_name: str, link: Callable[[Array], Array] = identity) -> Objective:

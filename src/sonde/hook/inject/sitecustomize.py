@@ -19,6 +19,7 @@ _FOLDER = os.path.join("sonde", "hook", "inject")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # written by `make startup` from the adapters in hook/frameworks
 _BY_ADAPTERS = (
+    "lightgbm",
     "torch",
     "torch.distributed.checkpoint",
     "xgboost",
@@ -33,7 +34,7 @@ _awaited = dict.fromkeys(
         *_BY_ADAPTERS,
         "multiprocessing.process",
         # unsupported frameworks: only their import is recorded
-        *("tensorflow", "jax", "lightgbm", "catboost", "sklearn"),
+        *("tensorflow", "jax", "catboost", "sklearn"),
     )
 )
 
