@@ -50,6 +50,7 @@ export type OverviewSection =
   | "Advice"
   | "Summary"
   | "Training"
+  | "Boosted trees"
   | "Resources"
   | "Operations and steps"
   | "Recording";
