@@ -47,27 +47,31 @@ class ProfiledStep:
         """Run an operator for `host` seconds that launches a kernel of `seconds`."""
         self.launched += 1
         call = {"correlation": self.launched}
-        self._add(operator, "operator", self.host, host)
-        self._add("cudaLaunchKernel", "runtime", self.host + host / 4, host / 4, **call)
+        self.add(operator, "operator", self.host, host)
+        self.add("cudaLaunchKernel", "runtime", self.host + host / 4, host / 4, **call)
         self.host += host
         self.device = max(self.device, self.host)
         place = {"lane": "stream 7", "device": GPU, **call}
-        self._add(kernel, category, self.device, seconds, **place)
+        self.add(kernel, category, self.device, seconds, **place)
         self.device += seconds
         return self
 
     def wait(self, operator: str = "aten::item", call: str = "cudaStreamSynchronize") -> None:
         """Let the host wait until the device is done."""
         seconds = max(self.device - self.host, 0.0) + 1e-5
-        self._add(operator, "operator", self.host, seconds + 2e-6)
-        self._add(call, "runtime", self.host + 1e-6, seconds)
+        self.add(operator, "operator", self.host, seconds + 2e-6)
+        self.add(call, "runtime", self.host + 1e-6, seconds)
         self.host += seconds + 2e-6
 
     def work(self, operator: str, seconds: float) -> "ProfiledStep":
         """Run an operator on the host."""
-        self._add(operator, "operator", self.host, seconds)
+        self.add(operator, "operator", self.host, seconds)
         self.host += seconds
         return self
+
+    def annotate(self, name: str, start: float) -> None:
+        """Name the time from `start` until now."""
+        self.add(name, "annotation", start, self.host - start)
 
     def job(
         self,
@@ -90,7 +94,8 @@ class ProfiledStep:
         worker.flush()
         return job.end()
 
-    def _add(self, name: str, category: str, start: float, seconds: float, **more: Any) -> None:
+    def add(self, name: str, category: str, start: float, seconds: float, **more: Any) -> None:
+        """Add an operation at a time since the start of the step."""
         self.operations.append((name, category, start, seconds, more))
 
 
