@@ -98,8 +98,8 @@ def checkpoints(every: int, steps: int) -> None:
 
 
 def evaluation(every: int, steps: int) -> None:
-    """Evaluate on 16 batches at every Nth step."""
-    rows = TensorDataset(torch.randn(16 * ROWS, WIDE))
+    """Evaluate on 64 batches at every Nth step."""
+    rows = TensorDataset(torch.randn(64 * ROWS, WIDE))
     loader = DataLoader(rows, batch_size=ROWS)
 
     def after(model: nn.Module, step: int, _loss: float) -> None:

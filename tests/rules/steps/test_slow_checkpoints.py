@@ -49,3 +49,20 @@ def test_healthy_checkpoints_are_not_reported(every: int, seconds: float) -> Non
 def test_an_explicit_threshold_applies() -> None:
     assert evaluate(saved(50, 0.2), threshold=10).triggered
     assert not evaluate(saved(5, 0.05), threshold=40).triggered
+
+
+def test_profiled_steps_do_not_hide_the_share_of_saves() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(200):
+        is_saved = step % 5 == 4
+        phases = {"checkpoint": 0.05 if is_saved else 0.0, "forward": 0.02}
+        if 10 <= step < 40:
+            worker.step(step, {"forward": 1.0}, profiled="python")
+        else:
+            worker.step(step, phases)
+    worker.flush()
+    [episode] = evaluate(job.end()).episodes
+    assert episode.finding.evidence["lost_percent"] == pytest.approx(100 / 3)
+    assert episode.finding.improvement is not None
+    assert 1.4 < episode.finding.improvement.speedup < 1.5

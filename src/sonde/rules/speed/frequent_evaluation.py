@@ -41,7 +41,7 @@ class FrequentEvaluation(Rule):
 
     Why it matters: Training waits while the model is evaluated.
     How it decides:
-    - Over the last 2,000 training steps, 3 or more steps contain an evaluation.
+    - Over the last 2,000 unprofiled training steps, 3 or more contain an evaluation.
     - Evaluation takes more than `threshold` percent of the time of all these steps, and at least 1
       second.
     - Not applied to reinforcement learning, in which agents act between training steps.
@@ -64,9 +64,10 @@ class FrequentEvaluation(Rule):
         for table in window.steps():
             worker_state = state.of("workers", table.worker)
             # evaluations in steps that were not timed are not known
-            evaluated_ns = np.where(table.is_timed, table.phases_ns[Phase.EVALUATION.value], 0)
+            is_usable = table.is_timed & table.is_representative
+            evaluated_ns = np.where(is_usable, table.phases_ns[Phase.EVALUATION.value], 0)
             evaluations = np.flatnonzero(evaluated_ns)
-            timed_ns = table.durations_ns[table.is_timed]
+            timed_ns = table.durations_ns[is_usable]
             seconds = (float(value) / NANOSECONDS for value in (evaluated_ns.sum(), timed_ns.sum()))
             row = [len(timed_ns), len(evaluations), *seconds]
             worker_state["rows"] = [*worker_state.get("rows", []), row][-LIMITS.recent_windows :]

@@ -43,7 +43,7 @@ class SlowCheckpoints(Rule):
 
     Why it matters: Training waits while a checkpoint is written.
     How it decides:
-    - Over the last 1,000 training steps, 3 or more steps contain a save (`torch.save`,
+    - Over the last 1,000 unprofiled training steps, 3 or more contain a save (`torch.save`,
       `torch.distributed.checkpoint`, safetensors, joblib or `pickle.dump`).
     - These saves take more than `threshold` percent of the time of all these steps, and at least 1
       second.
@@ -66,8 +66,11 @@ class SlowCheckpoints(Rule):
             worker_state = state.of("workers", table.worker)
             saved_ns = table.phases_ns[Phase.CHECKPOINT.value]
             saves = np.flatnonzero(saved_ns)
-            seconds = (float(saved_ns.sum()), float(table.durations_ns.sum()))
-            row = [len(saves), *(value / NANOSECONDS for value in seconds)]
+            # profilers slow down training more than saves
+            is_usable = table.is_representative
+            count = np.count_nonzero(saved_ns[is_usable])
+            sums_ns = (saved_ns[is_usable].sum(), table.durations_ns[is_usable].sum())
+            row = [int(count), *(float(value) / NANOSECONDS for value in sums_ns)]
             worker_state["rows"] = [*worker_state.get("rows", []), row][-LIMITS.recent_windows :]
             if not len(saves):
                 continue
