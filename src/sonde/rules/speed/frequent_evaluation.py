@@ -68,7 +68,8 @@ class FrequentEvaluation(Rule):
             evaluated_ns = np.where(is_usable, table.phases_ns[Phase.EVALUATION.value], 0)
             evaluations = np.flatnonzero(evaluated_ns)
             timed_ns = table.durations_ns[is_usable]
-            seconds = (float(value) / NANOSECONDS for value in (evaluated_ns.sum(), timed_ns.sum()))
+            sums_ns = (evaluated_ns.sum(), timed_ns.sum(), table.durations_ns.sum())
+            seconds = (float(value) / NANOSECONDS for value in sums_ns)
             row = [len(timed_ns), len(evaluations), *seconds]
             worker_state["rows"] = [*worker_state.get("rows", []), row][-LIMITS.recent_windows :]
             if not len(evaluations) or state["acts"]:
@@ -84,9 +85,11 @@ class FrequentEvaluation(Rule):
         return {PREDICTS: True}
 
     def _judge(self, worker: int, steps: tuple[int, int], totals: list[float]) -> Iterator[Finding]:
-        trained, count, spent, total = totals
+        trained, count, spent, total, whole = totals
         percent = 100 * spent / max(total, 1e-9)
-        is_significant = count >= LIMITS.min_evaluations and spent >= LIMITS.min_seconds
+        # of all steps, also those that were not timed
+        seconds = spent / max(total, 1e-9) * whole
+        is_significant = count >= LIMITS.min_evaluations and seconds >= LIMITS.min_seconds
         if not is_significant or percent <= self.threshold:
             return
         training = total - spent
