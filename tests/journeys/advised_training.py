@@ -40,11 +40,11 @@ class Rows(Dataset[tuple[torch.Tensor, torch.Tensor]]):
 
 
 def batches(
-    dtype: torch.dtype = torch.float32, width: int = 64
+    dtype: torch.dtype = torch.float32, width: int = 64, size: int = ROWS
 ) -> Iterator[tuple[torch.Tensor, ...]]:
     """Random batches that cost nothing."""
-    rows = torch.randn(ROWS, width, dtype=dtype)
-    labels = torch.randint(0, 2, (ROWS,))
+    rows = torch.randn(size, width, dtype=dtype)
+    labels = torch.randint(0, 2, (size,))
     while True:
         yield rows, labels
 
@@ -98,8 +98,8 @@ def checkpoints(every: int, steps: int) -> None:
 
 
 def evaluation(every: int, steps: int) -> None:
-    """Evaluate on 64 batches at every Nth step."""
-    rows = TensorDataset(torch.randn(64 * ROWS, WIDE))
+    """Evaluate on 192 batches at every Nth step; hooks time each step of more than 10 ms."""
+    rows = TensorDataset(torch.randn(192 * ROWS, WIDE))
     loader = DataLoader(rows, batch_size=ROWS)
 
     def after(model: nn.Module, step: int, _loss: float) -> None:
@@ -110,7 +110,7 @@ def evaluation(every: int, steps: int) -> None:
                     model(batch).argmax(1)
             model.train()
 
-    train(batches(width=WIDE), steps, after, width=WIDE)
+    train(batches(width=WIDE, size=16 * ROWS), steps, after, width=WIDE)
 
 
 def loading(processes: int, steps: int) -> None:

@@ -45,3 +45,31 @@ def test_an_agent_that_acts_between_updates_is_not_evaluating() -> None:
 def test_an_explicit_threshold_applies() -> None:
     assert evaluate(evaluated(50, 0.2), threshold=10).triggered
     assert not evaluate(evaluated(25, 0.5), threshold=60).triggered
+
+
+def test_evaluations_in_steps_that_were_not_timed_are_recognized_by_their_length() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(200):
+        phases = {"forward": 0.05, "evaluation": 0.2 if step % 5 == 4 else 0.0}
+        if step % 10 == 4:
+            worker.step(step, {}, rest=sum(phases.values()), timed=False)
+        else:
+            worker.step(step, phases)
+    worker.flush()
+    [episode] = evaluate(job.end()).episodes
+    evidence = episode.finding.evidence
+    assert evidence["evaluations"] == 40
+    assert evidence["lost_percent"] == pytest.approx(100 * 0.2 / 0.45, rel=0.02)
+
+
+def test_steps_that_were_not_timed_are_no_evaluations_by_themselves() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(200):
+        if step % 10 == 4:
+            worker.step(step, {}, rest=0.3, timed=False)
+        else:
+            worker.step(step, {"forward": 0.05})
+    worker.flush()
+    assert evaluate(job.end()).episodes == ()
