@@ -44,7 +44,7 @@ class DoublePrecision(Rule):
     most GPUs 32 to 64 times. Models rarely need it: often it comes from a NumPy array.
     How it decides:
     - More than `threshold` percent of the elements of all weights are float64, and at least 10,000.
-    - At least 20 training steps after the first 10.
+    - Needs 20 training steps after the first 10.
     What to do: Convert the data (`torch.from_numpy(array).float()`) and the model
     (`model.float()`), and remove `torch.set_default_dtype(torch.float64)`.
     """

@@ -95,7 +95,7 @@ class FrequentEvaluation(Rule):
         factor = ceil(spent / max(allowed, 1e-9))
         every = max(1, round(trained / count))
         reason = (
-            f"evaluation was timed; {factor} times as rarely, it takes "
+            f"evaluation was timed; at 1/{factor} of the frequency, it takes "
             f"{format_percent(100 * spent / factor / (training + spent / factor))}."
         )
         gain = rarer(total, spent, factor, reason)

@@ -58,9 +58,9 @@ _CALLS: Mapping[str, str] = {
 
 
 class HostSynchronization(ProfileRule):
-    """The training loop makes the host wait for the GPU, so the GPU waits afterwards.
+    """The training loop makes the host wait for the GPU, which leaves the GPU idle afterward.
 
-    Why it matters: While the host waits, it launches nothing, and the GPU runs dry.
+    Why it matters: While the host waits, it launches nothing, and the GPU runs out of work.
     How it decides:
     - In a profiled step, calls such as `.item()` block the host, and the GPU is idle after them for
       more than 5% of the step.

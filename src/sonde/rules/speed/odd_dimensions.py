@@ -32,7 +32,7 @@ LIMITS = Calibration()
 
 
 class OddDimensions(DeviceWorkRule):
-    """Matrix products in half precision have dimensions that are no multiple of 8.
+    """Matrix products in half precision have dimensions that are not multiples of 8.
 
     Why it matters: Tensor cores load 16 bytes at once. Other dimensions need slower kernels.
     How it decides:
@@ -61,8 +61,8 @@ class OddDimensions(DeviceWorkRule):
         remedy = Remedy("dimensions in multiples of 8", code, gain)
         places = operators_of(measured, "unaligned")
         yield self.finding(
-            f"{format_percent(percent)} of the device's time are matrix products with dimensions "
-            "that are no multiple of 8.",
+            f"{format_percent(percent)} of the device's time is spent on matrix products with "
+            "dimensions that are not multiples of 8.",
             severity=severity_of(gain),
             step=pace.steps,
             worker=pace.worker,

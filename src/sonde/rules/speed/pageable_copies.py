@@ -29,7 +29,7 @@ LIMITS = Calibration()
 
 
 class PageableCopies(DeviceWorkRule):
-    """Batches are copied to the GPU from pageable memory, and training waits for it.
+    """Batches are copied to the GPU from pageable memory, and training waits for the copies.
 
     Why it matters: Such a copy is slow, blocks the host, and cannot overlap with kernels.
     How it decides:

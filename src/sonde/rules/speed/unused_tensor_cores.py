@@ -47,7 +47,7 @@ class UnusedTensorCores(DeviceWorkRule):
     Why it matters: Tensor cores have several times the throughput of the other cores.
     How it decides:
     - Matrix products, convolutions and attention in float32 or TF32 take more than `threshold`
-      percent of the device's time in a profiled step. The names of kernels tell their precision.
+      percent of the device's time in a profiled step. Kernel names show their precision.
     - The device is busy for at least half of an unprofiled step.
     What to do: Allow TF32 (`torch.set_float32_matmul_precision("high")`), or train in bfloat16 with
     `torch.autocast`. Compare the loss of the first steps with that in float32.
@@ -73,7 +73,8 @@ class UnusedTensorCores(DeviceWorkRule):
         if gain is None:
             return
         yield self.finding(
-            f"{format_percent(percent)} of the device's time are matrix products in {main}.",
+            f"{format_percent(percent)} of the device's time is spent on matrix products in "
+            f"{main}.",
             severity=severity_of(gain),
             step=pace.steps,
             worker=pace.worker,

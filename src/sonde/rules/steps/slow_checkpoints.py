@@ -115,10 +115,10 @@ def _remedies(spent: float, total: float) -> Iterator[Remedy]:
     allowed = max(training * LIMITS.target_percent / (100 - LIMITS.target_percent), 1e-9)
     factor = ceil(spent / allowed)
     rest = 100 * spent / factor / (training + spent / factor)
-    reason = f"saves were timed; {factor} times as rarely, they take {format_percent(rest)}."
+    reason = f"saves were timed; at 1/{factor} of the frequency, they take {format_percent(rest)}."
     gain = rarer(total, spent, factor, reason)
     code = f"if step % (save_every * {factor}) == 0:\n    torch.save(state, path)"
-    yield Remedy(f"saving {factor} times as rarely", code, gain)
+    yield Remedy(f"saving 1/{factor} as often", code, gain)
     low, expected, high = (share * spent for share in LIMITS.saved_shares)
     reason = "writing moves to the background; copying the state to host memory still blocks."
     code = "torch.distributed.checkpoint.async_save(state, checkpoint_id=path)"

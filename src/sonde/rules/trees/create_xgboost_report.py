@@ -19,7 +19,7 @@ from sonde.rules.measures.boosted_models import (
 )
 
 _TREES = Observations(ObservationKind.TREES.value)
-_TOP = 5
+_MAX_LISTED = 5
 
 
 class CreateXgboostReport(Rule):
@@ -51,7 +51,7 @@ class CreateXgboostReport(Rule):
                 "score": score(quality),
             }
         for each in inspected_features(window):
-            state.of("features")[each.subject] = list(each.features.names[:_TOP])
+            state.of("features")[each.subject] = list(each.features.names[:_MAX_LISTED])
         for observation in window.observations(_TREES.kind):
             depth = TreeShapes.of(observation).depth
             state["depth"] = max(int(state.get("depth", 0)), depth)
