@@ -120,16 +120,21 @@ def _is_damage(error: BaseException) -> bool:
 
     The same as `is_interrupt` in `sonde/guard.py`, which may be unreadable here.
     """
-    from opcode import opname
-
-    trace, instruction = _traceback_of(error), ""
+    trace, last = _traceback_of(error), None
     while trace is not None:
         code = trace.tb_frame.f_code
         if not code.co_filename.startswith(_PACKAGE) and _is_handler(code, trace.tb_frame):
             return False
-        instruction = opname[code.co_code[trace.tb_lasti]]
-        trace = trace.tb_next
-    return issubclass(type(error), (Exception, SystemExit)) or instruction == "RAISE_VARARGS"
+        trace, last = trace.tb_next, trace
+    if issubclass(type(error), (Exception, SystemExit)):
+        return True
+    try:
+        from opcode import opname  # perhaps unreadable, too
+    except (ImportError, OSError):
+        return False
+    return (
+        last is not None and opname[last.tb_frame.f_code.co_code[last.tb_lasti]] == "RAISE_VARARGS"
+    )
 
 
 def _is_handler(code: "CodeType", frame: "FrameType") -> bool:
