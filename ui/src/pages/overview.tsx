@@ -5,14 +5,14 @@ import { allFindings, getJson, type JobDocument, jobPath } from "../api";
 import { findingLink } from "../findings_strip";
 import { pluralize } from "../format";
 import type { ChartEntry } from "../generated/api_types";
-import { headline } from "../headline";
+import { headline, headlineState } from "../headline";
 import { type PlacedChart, rowsOf, type SectionOfCharts, sectionsOf } from "../placed_charts";
 import { always, useResource } from "../resource";
 import { linkTo, route } from "../router";
 import { RuleList } from "../rules/rule_list";
 import { Sentence } from "../rules/sentence";
 import { job } from "../state";
-import { Waiting } from "../states";
+import { Notice, Waiting } from "../states";
 import { useStepsInAddress } from "../step_window";
 import { Chart } from "../views/chart";
 import { ExitCard } from "./exit_card";
@@ -30,9 +30,9 @@ export function OverviewPage(): JSX.Element | null {
     [name],
   ).value;
   if (!document) return null;
-  const keyCharts = headline.value?.charts ?? [];
+  const keyCharts = headline.value?.charts ?? null;
   const sections = sectionsOf(
-    (charts.value ?? []).filter((entry) => !keyCharts.includes(entry.name)),
+    (charts.value ?? []).filter((entry) => !keyCharts?.includes(entry.name)),
   );
   return (
     <>
@@ -141,8 +141,14 @@ function Verdict({ document }: { document: JobDocument }): JSX.Element | null {
   );
 }
 
-/** The charts that matter most for this job. */
-function KeyCharts(props: { job: string; names: readonly string[] }): JSX.Element | null {
+/** The charts that matter most for this job; their space is kept until they are known. */
+function KeyCharts(props: { job: string; names: readonly string[] | null }): JSX.Element | null {
+  if (props.names === null)
+    return headlineState.value === "error" ? null : (
+      <div class="key-charts-space">
+        <Notice state="loading">Loading…</Notice>
+      </div>
+    );
   if (props.names.length === 0) return null;
   return (
     <section class="key-charts" aria-label="Key charts">
