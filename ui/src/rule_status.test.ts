@@ -21,7 +21,6 @@ function finding(id: string, more: Partial<Finding> = {}): Finding {
     is_open: true,
     outcome: "ongoing",
     evidence: {},
-    improvement: null,
     actions: [],
     ...more,
   };
