@@ -15,6 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
+from benchmarks.small_loops import bandit, closures
+
 Tick = Callable[[], bool]
 Program = Callable[[Tick], None]
 
@@ -371,7 +373,15 @@ PROGRAMS: dict[str, Program] = {
     function.__name__: function
     for function in (
         *(perceptron, digits, ppo_whole, ppo_parts, characters, adversaries, recurrent),
-        *(recommender, inference, loading, lightning_autoencoder, transformers_trainer),
+        *(
+            recommender,
+            bandit,
+            closures,
+            inference,
+            loading,
+            lightning_autoencoder,
+            transformers_trainer,
+        ),
         stable_baselines,
     )
 }

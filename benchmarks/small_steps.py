@@ -37,7 +37,7 @@ _TRIMMED = 0.03  # share of pairs to drop at each end: disturbed by other proces
 class Effort:
     """Length of the measurements."""
 
-    seconds: float = 16.0
+    seconds: float = 8.0
     short_pairs: int = 5
 
 

@@ -17,7 +17,7 @@ _FIRST_DISCOUNT = 0.3
 COLD = 1.5  # factor on the measured time of a hook, since it leaves training with cold caches
 ENTRY_NS = 3_000
 NOTE_NS = 12_000
-COUNTED_STEP_NS = 6_000
+COUNTED_STEP_NS = 3_500
 COUNTED_LOSS_NS = 4_000
 
 # Most faults show at the beginning. Every step is recorded for three seconds, or until that has

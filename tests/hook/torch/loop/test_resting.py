@@ -3,9 +3,13 @@
 import copy
 import gc
 import pickle
+import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -20,6 +24,7 @@ from sonde.hook.session import Session
 from tests.fakes.session import Recorded, watched
 
 STEPS = 300
+_PACKAGE = str(Path(sonde.__file__).parent)
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +46,8 @@ class Script:
         torch.manual_seed(0)
         self.model: Any = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
         self.optimizer: Any = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.second: Any = None  # another optimizer
+        self.scheduler: Any = None
         self.losses: list[float] = []
         self.evaluated: list[float] = []
 
@@ -294,3 +301,75 @@ def test_reduced_recording_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
         script.train()
 
     assert "timed for about 1 in" in recorded.notices()["phases of steps"]
+
+
+def _step(script: Script, loss: Any) -> None:
+    loss.backward()
+    script.optimizer.step()
+    script.optimizer.zero_grad()
+
+
+def _clipped(script: Script) -> None:
+    script.loss().backward()
+    nn.utils.clip_grad_norm_(script.model.parameters(), 0.1)
+    script.optimizer.step()
+    script.optimizer.zero_grad()
+
+
+def _accumulated(script: Script) -> None:
+    (script.loss() / 2).backward()
+    _step(script, script.loss() / 2)
+
+
+def _scheduled(script: Script) -> None:
+    script.scheduler = script.scheduler or torch.optim.lr_scheduler.StepLR(script.optimizer, 1000)
+    _step(script, script.loss())
+    script.scheduler.step()
+
+
+def _both(script: Script) -> None:
+    script.second = script.second or torch.optim.SGD(script.model.parameters(), lr=0.01)
+    _step(script, script.loss())
+    script.loss().backward()
+    script.second.step()
+    script.second.zero_grad()
+
+
+@pytest.mark.parametrize(
+    ("step", "call_count"),
+    [
+        (lambda script: _step(script, script.loss()), 4),  # loss, backward, optimizer twice
+        (_clipped, 7),
+        (_accumulated, 6),
+        (_scheduled, 4),
+        (_both, 8),
+    ],
+    ids=["plain", "clipping", "accumulation", "scheduler", "two-optimizers"],
+)
+def test_a_step_at_rest_calls_few_functions_of_sonde(
+    step: Callable[[Script], None], call_count: int
+) -> None:
+    with watched_script() as (script, recorded):
+        script.scheduler = torch.optim.lr_scheduler.StepLR(script.optimizer, 1000)
+        script.second = torch.optim.SGD(script.model.parameters(), lr=0.01)
+        counts = [_calls_at_rest(recorded.session, lambda: step(script)) for _ in range(100)]
+
+    calls = [count for count in counts if count is not None]
+    assert len(calls) > 40
+    assert median(calls) == call_count
+
+
+def _calls_at_rest(session: Session, function: Callable[[], None]) -> int | None:
+    """Number of Python functions of Sonde called by a function; None if hooks do not rest."""
+    was_resting, calls = session.state.is_resting, 0
+
+    def count(frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call" and frame.f_code.co_filename.startswith(_PACKAGE)
+
+    sys.setprofile(count)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return calls if was_resting and session.state.is_resting else None
