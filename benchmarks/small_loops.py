@@ -27,14 +27,15 @@ def bandit(tick: Tick) -> None:
 
 
 def closures(tick: Tick) -> None:
-    """A curve fit with LBFGS, which calls its closure up to five times per step."""
+    """A fit of noisy values with LBFGS, which calls its closure about six times per step."""
     curve = nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 1))
-    optimizer = torch.optim.LBFGS(curve.parameters(), lr=0.1, max_iter=5)
+    inputs = 3 * torch.randn(32, 1)
+    # on changing inputs or without line search, LBFGS diverges to NaN, and every step is inspected
+    optimizer = torch.optim.LBFGS(curve.parameters(), max_iter=5, line_search_fn="strong_wolfe")
     while True:
-        inputs = 3 * torch.randn(32, 1)
-        targets = inputs.sin()
+        targets = inputs.sin() + 0.3 * torch.randn(32, 1)
 
-        def closure(inputs: Tensor = inputs, targets: Tensor = targets) -> Tensor:
+        def closure(targets: Tensor = targets) -> Tensor:
             optimizer.zero_grad()
             loss = functional.mse_loss(curve(inputs), targets)
             loss.backward()  # type: ignore[no-untyped-call]
