@@ -25,8 +25,8 @@ _ROLES = {  # a word of the command line: what the process does
     "--at-end": "report",
     "report": "report",
     "compact": "decoder",
-    "signal_probe": "signal probe",
-    "run": "launcher",
+    "signal-probe": "signal probe",
+    "git": "git",
 }
 
 
@@ -125,4 +125,8 @@ def _end_of_command(measured: Measured) -> float:
 
 
 def _role(words: Sequence[str]) -> str:
+    if (
+        "sonde" in words[:4] and "run" in words[:5]
+    ):  # its command line contains that of the training
+        return "launcher"
     return next((role for word, role in _ROLES.items() if any(word in text for text in words)), "?")
