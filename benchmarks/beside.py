@@ -129,4 +129,4 @@ def _role(words: Sequence[str]) -> str:
         "sonde" in words[:4] and "run" in words[:5]
     ):  # its command line contains that of the training
         return "launcher"
-    return next((role for word, role in _ROLES.items() if any(word in text for text in words)), "?")
+    return next((role for word, role in _ROLES.items() if word in words), "?")
