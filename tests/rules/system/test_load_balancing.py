@@ -8,15 +8,13 @@ from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
 from tests.fakes.training import with_gpus, with_machine
 
-RNG = np.random.default_rng(0)
-
-
 def evaluate(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("LoadBalancing", **parameters)["LoadBalancing"]
 
 
 def busy(level: float, samples: int = 400, noise: float = 5.0) -> FloatArray:
-    return np.asarray(np.clip(level + RNG.normal(0, noise, samples), 0, 100))
+    variation = np.random.default_rng(round(level)).normal(0, noise, samples)
+    return np.asarray(np.clip(level + variation, 0, 100))
 
 
 def test_a_gpu_with_less_work_than_the_others_is_named() -> None:

@@ -87,16 +87,17 @@ class LightGBM(Adapter):
         begins, grown = self._hook(self._begin_round), self._hook(self._trees_grown)
 
         def call(booster: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._is_cross_validation:
-                return original(booster, *args, **kwargs)
-            fobj = args[1] if len(args) > 1 else kwargs.get("fobj")
-            begins(booster, fobj is not None)
+            is_recorded = not self._is_cross_validation
+            if is_recorded:
+                fobj = args[1] if len(args) > 1 else kwargs.get("fobj")
+                begins(booster, fobj is not None)
             try:
                 result = original(booster, *args, **kwargs)
             except BaseException as error:
                 drop_frame(error)
                 raise
-            grown()
+            if is_recorded:
+                grown()
             return result
 
         return call
