@@ -32,9 +32,10 @@ class HookState:
         """Drop deferred events in a forked child: they belong to the parent."""
         self._forget()
 
-    def set_replay(self, catch_up: Callable[[], None], forget: Callable[[], None]) -> None:
-        """Set the functions that replay and drop deferred events."""
-        self.catch_up, self._forget = catch_up, forget
+    def add_replay(self, catch_up: Callable[[], None], forget: Callable[[], None]) -> None:
+        """Add functions that replay and drop the deferred events of a framework."""
+        self.catch_up = _in_order(self.catch_up, catch_up)
+        self._forget = _in_order(self._forget, forget)
 
     def set_flush(self, flush: Callable[[], None]) -> None:
         """Set the function that records the steps counted while hooks rest."""
@@ -81,6 +82,18 @@ class HookState:
     def resume(self, *, is_on: bool) -> None:
         """End a pause."""
         self.is_paused, self.is_on = False, is_on
+
+
+def _in_order(first: Callable[[], None], second: Callable[[], None]) -> Callable[[], None]:
+    """A function that calls both; the second one if there is no first."""
+    if first is _do_nothing:
+        return second
+
+    def both() -> None:
+        first()
+        second()
+
+    return both
 
 
 def _do_nothing() -> None:

@@ -57,13 +57,18 @@ class Recorder:
             for listener in self._non_finite:
                 listener(name, value, (mode, number))
 
-    def losses_at(
-        self, values: Iterable[float], times_ns: Iterable[int], numbers: Iterable[int]
+    def scalars_at(
+        self,
+        name: str,
+        values: Iterable[float],
+        times_ns: Iterable[int],
+        numbers: Iterable[int],
+        source: str = "hook",
     ) -> None:
-        """Record losses of training steps whose events were not recorded."""
-        name, mode, source = map(repeat, ("loss", "train", "hook"))
+        """Record one number for each of several training steps that were only counted."""
+        names, mode, sources = map(repeat, (name, "train", source))
         self.rows.of(SCALARS).extend(
-            zip(name, times_ns, numbers, mode, values, source, strict=False)
+            zip(names, times_ns, numbers, mode, values, sources, strict=False)
         )
 
     def scalar_at(self, name: str, value: float, time_ns: int, at: StepId) -> None:
@@ -83,3 +88,10 @@ class Recorder:
         mode, number = at or (self._steps.mode, self._steps.number)
         row: tuple[Any, ...] = (kind, subject, self._now_ns(), number, mode, value, detail)
         self._add_observation(row)
+
+    def observe_at(
+        self, kind: str, subject: str, value: float, detail: str, time_ns: int, at: StepId
+    ) -> None:
+        """Record an observation for a step whose events were not recorded."""
+        mode, number = at
+        self._add_observation((kind, subject, time_ns, number, mode, value, detail))

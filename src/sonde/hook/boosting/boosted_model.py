@@ -25,6 +25,10 @@ class BoostedModel(ABC):
     library: str
     data_sets: Sequence[DataSet]  # the training data first
 
+    @abstractmethod
+    def is_of(self, booster: Any) -> bool:
+        """Whether this is the model of a booster."""
+
     @property
     @abstractmethod
     def objective(self) -> Objective | None:

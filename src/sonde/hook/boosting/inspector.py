@@ -1,5 +1,6 @@
 """Inspect a boosted model at some rounds: importance, trees, predictions and SHAP values."""
 
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -28,6 +29,7 @@ _TRAIN = Mode.TRAIN.value
 _MAX_NAMED = 20  # features
 _MAX_COMPARED = 2  # data sets besides the training data
 _SHAP_ROWS = 200  # by default; a requested collection gets all rows
+_MAX_LOOKAHEAD_ROUNDS = 256  # for requests, which are checked round by round
 _EVERY_STEP = TensorRequest()
 
 
@@ -56,6 +58,24 @@ class Inspector:
         session = self._session
         step = session.steps.counts[_TRAIN]
         return self._inspections.is_due() or bool(session.plan.due_exactly(Mode.TRAIN, step))
+
+    def rounds_until_due(self) -> int:
+        """Number of rounds until one is inspected regardless of the budget, up to a limit."""
+        plan, count = self._session.plan, sys.maxsize
+        if plan.has_inspections:
+            count = self._inspections.steps_until_early()
+        if plan.has_requests_for(Mode.TRAIN):
+            count = min(count, _MAX_LOOKAHEAD_ROUNDS)
+            first = self._session.steps.counts[_TRAIN]
+            requested = (
+                ahead for ahead in range(count) if plan.due_exactly(Mode.TRAIN, first + ahead)
+            )
+            count = next(requested, count)
+        return count
+
+    def rounds_counted(self, rounds: int) -> None:
+        """Count rounds for which `is_due` was never called."""
+        self._inspections.steps_counted(rounds)
 
     def inspect(self, model: BoostedModel) -> None:
         """Inspect the current round."""

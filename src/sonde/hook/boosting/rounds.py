@@ -1,15 +1,13 @@
 """Turn the boosting rounds of a library into steps, losses and evaluations."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 from sonde.clock import NANOSECONDS, thread_cpu_ns
 from sonde.hook.boosting.boosted_model import BoostedModel, DataSet
 from sonde.hook.boosting.inspector import Inspector
-from sonde.hook.boosting.metrics import main_loss
-from sonde.hook.budget import Measurement
+from sonde.hook.boosting.results import ResultRecorder, Results, Training
+from sonde.hook.boosting.round_counter import CountedRounds, ReadColumns, RoundCounter
 from sonde.hook.session import Session
-from sonde.records.evaluation import Evaluation
 from sonde.records.notice import NoticeKind
 from sonde.records.observation import ObservationKind
 from sonde.records.observations.boosting import EarlyStop, Hyperparameters
@@ -17,24 +15,8 @@ from sonde.records.step import EventCategory, Mode, Phase
 
 GROWTH = "tree_growth"  # the phase of a round that adds trees
 
-Results = Mapping[str, Mapping[str, float]]  # by data set and metric
-
 _TRAIN = Mode.TRAIN.value
 _LOSS, _LEARNING_RATE = "loss", "learning_rate"
-
-
-@dataclass(slots=True)
-class Training:
-    """One training: a call of the library that adds rounds to a model."""
-
-    model: BoostedModel
-    number: int  # in this process
-    first_step: int
-    rounds: int = 0
-    learning_rate: float | None = None
-    loss_name: str = ""  # the metric that is recorded as the loss; empty if none is
-    has_latest_loss: bool = False  # whether the loss of the last round was recorded
-    cost: Measurement = field(default_factory=Measurement)  # of computing losses ourselves
 
 
 class BoostingRounds:
@@ -44,6 +26,8 @@ class BoostingRounds:
         self._session = session
         self._inspector = Inspector(session)
         self._measure_loss = session.guard.shield("computed losses", self._computed_loss, None)
+        self._results = ResultRecorder(session, self._inspector, self._measure_loss)
+        self.counter = RoundCounter(session, self._inspector, self._record_counted)
         self._trainings = 0
         self._start_ns = self._grown_ns = 0
         self.training: Training | None = None
@@ -55,6 +39,7 @@ class BoostingRounds:
     def begin_training(self, model: BoostedModel) -> None:
         """Begin a training; time before its first round is not part of a step."""
         session = self._session
+        self.counter.stop()
         self._trainings += 1
         session.steps.close()
         session.overhead.interrupt()
@@ -65,7 +50,8 @@ class BoostingRounds:
         )
 
     def begin_round(self) -> None:
-        """Begin a round: the library is about to add trees."""
+        """Begin a round that is recorded by itself: the library is about to add trees."""
+        self.counter.stop()
         self._start_ns = self._session.clock.now_ns()
         self._grown_ns = 0
 
@@ -92,12 +78,17 @@ class BoostingRounds:
         if learning_rate is not None and learning_rate != training.learning_rate:
             training.learning_rate = learning_rate
             session.recorder.scalar(_LEARNING_RATE, learning_rate)
-        self._record_results(training, results)
+        self._results.record(training, results)
         if self._inspector.is_due():
             self._inspector.inspect(training.model)
         training.rounds += 1
         self._start_ns = 0
         session.steps.end_round(training.number)
+
+    def count(self, subject: Callable[[], object], read: ReadColumns) -> None:
+        """Only count the next rounds of a subject, if recording each would cost too much."""
+        if self.training is not None:
+            self.counter.begin_if_worthwhile(self.training.rounds, subject, read)
 
     def end_training(
         self, best_round: int | None, score: float | None, *, is_stopped: bool
@@ -109,9 +100,11 @@ class BoostingRounds:
             score: The score of that round.
             is_stopped: Whether early stopping has ended the training.
         """
+        self.counter.stop()
         training, self.training = self.training, None
         if training is None or not training.rounds:
             return
+        self._results.finish(training)
         session, last = self._session, (_TRAIN, training.first_step + training.rounds - 1)
         if best_round is not None:
             record = EarlyStop(score, training.rounds, is_stopped)
@@ -131,46 +124,9 @@ class BoostingRounds:
         self._session.recorder.observe(kind, library, training.number, record.encode())
         self._inspector.save_hyperparameters(values)
 
-    def _record_results(self, training: Training, results: Results) -> None:
-        """Record the training loss, and the evaluation of every other data set."""
-        recorder, model = self._session.recorder, training.model
-        sets = {data_set.name: data_set for data_set in model.data_sets}
-        if not training.loss_name:
-            training.loss_name = _common_loss(results)
-        trained = [name for name in results if name in sets and sets[name].is_training_data]
-        loss = results[trained[0]].get(training.loss_name) if trained else None
-        if loss is None:
-            loss = self._measure_loss(training, model.data_sets[0])
-        training.has_latest_loss = loss is not None
-        if loss is not None:
-            recorder.scalar(_LOSS, loss)
-        for name, metrics in results.items():
-            for metric, value in metrics.items():
-                if metric != training.loss_name:
-                    recorder.scalar(f"{name}/{metric}", value, model.library)
-            if name in sets and name not in trained:
-                self._record_evaluation(training, sets[name], metrics)
-
-    def _record_evaluation(
-        self, training: Training, data_set: DataSet, metrics: Mapping[str, float]
-    ) -> None:
-        loss = metrics.get(training.loss_name)
-        if loss is None:
-            loss = self._measure_loss(training, data_set)
-        done = self._session.steps.counts[_TRAIN] + 1
-        evaluation = Evaluation(
-            data_set.name,
-            f"{training.model.library} evaluation set {data_set.name}",
-            done,
-            data_set.rows,
-            1,
-            loss,
-            metrics=metrics,
-            hits=self._inspector.hits.get(data_set.name, {}),
-        )
-        value = float("nan") if loss is None else loss
-        kind, at = ObservationKind.EVALUATION, (_TRAIN, done)
-        self._session.recorder.observe(kind, data_set.name, value, evaluation.detail(), at)
+    def _record_counted(self, rounds: CountedRounds) -> None:
+        if self.training is not None:
+            self._results.record_counted(self.training, rounds)
 
     def _computed_loss(
         self, training: Training, data_set: DataSet, is_final: bool = False
@@ -191,11 +147,6 @@ class BoostingRounds:
         loss = objective.mean_loss(margins, labels, model.weights(data_set))
         cost.inline.learn((thread_cpu_ns() - began_ns) / NANOSECONDS)
         return loss
-
-
-def _common_loss(results: Results) -> str:
-    """The metric that is recorded as the loss: the first one that is a loss."""
-    return next(filter(None, map(main_loss, results.values())), "")
 
 
 def _no_loss_reason(training: Training) -> str:

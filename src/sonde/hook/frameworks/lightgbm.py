@@ -18,6 +18,7 @@ from sonde.hook.boosting.objectives import (
     mean_squared_error,
     multiclass,
 )
+from sonde.hook.boosting.round_counter import Columns
 from sonde.hook.boosting.rounds import BoostingRounds
 from sonde.hook.frameworks._adapter import Adapter
 from sonde.hook.hidden_frames import drop_frame
@@ -52,6 +53,8 @@ class LightGBM(Adapter):
         self._patches = Patches()
         self._model: Model | None = None  # of the training that runs
         self._results: dict[str, dict[str, float]] | None = None  # of the open round
+        self._has_counted_round = False  # the open round is only counted
+        self._may_have_new_rate = False  # the script has set parameters since the last round
         self._rate = _DEFAULT_RATE  # of the open round
         self._is_cross_validation = False
 
@@ -67,6 +70,7 @@ class LightGBM(Adapter):
         session.listeners.on_end(self._end_round)
         booster = import_module("lightgbm.basic").Booster
         self._patches.wrap(booster, "update", self._wrap_update)
+        self._patches.wrap(booster, "reset_parameter", self._wrap_reset_parameter)
         for name in ("eval_train", "eval_valid"):
             self._patches.wrap(booster, name, self._wrap_evaluation)
         # `train` calls it last, while the data still exists
@@ -85,10 +89,17 @@ class LightGBM(Adapter):
 
     def _wrap_update(self, original: Function) -> Function:
         begins, grown = self._hook(self._begin_round), self._hook(self._trees_grown)
+        note_rate = self._session.guard.shield(_LIBRARY, self._note_rate, None)
+        counter, state = self._rounds.counter, self._session.state
+        count = counter.counting_hook()
 
         def call(booster: Any, *args: Any, **kwargs: Any) -> Any:
             is_recorded = not self._is_cross_validation
-            if is_recorded:
+            if counter.subject() is booster and self._has_counted_round:
+                self._has_counted_round = False
+                count()
+            is_counted = counter.subject() is booster and state.is_on and not state.is_resting
+            if is_recorded and not is_counted:
                 fobj = args[1] if len(args) > 1 else kwargs.get("fobj")
                 begins(booster, fobj is not None)
             try:
@@ -96,14 +107,30 @@ class LightGBM(Adapter):
             except BaseException as error:
                 drop_frame(error)
                 raise
-            if is_recorded:
+            if counter.subject() is booster:  # may have begun with this round
+                self._has_counted_round = True
+                if self._may_have_new_rate:
+                    note_rate()
+            elif is_recorded:
                 grown()
             return result
 
         return call
 
+    def _wrap_reset_parameter(self, original: Function) -> Function:
+        def call(booster: Any, *args: Any, **kwargs: Any) -> Any:
+            self._may_have_new_rate = True
+            try:
+                return original(booster, *args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
+
+        return call
+
     def _wrap_evaluation(self, original: Function) -> Function:
         note = self._hook(self._note_results)
+        counter = self._rounds.counter
 
         def call(booster: Any, *args: Any, **kwargs: Any) -> Any:
             try:
@@ -111,7 +138,10 @@ class LightGBM(Adapter):
             except BaseException as error:
                 drop_frame(error)
                 raise
-            note(booster, results)
+            if counter.subject() is not booster:
+                note(booster, results)
+            elif self._has_counted_round:
+                counter.note(results)
             return results
 
         return call
@@ -170,13 +200,21 @@ class LightGBM(Adapter):
             self._end_training()
             self._model = Model(booster, is_custom=is_custom)
             self._rounds.begin_training(self._model)
-        self._rounds.begin_round()
+        if self._rounds.counter.subject() is not booster:
+            self._rounds.begin_round()
 
     def _trees_grown(self) -> None:
         if self._model is not None:
             self._rate = self._model.learning_rate  # before callbacks set that of the next round
+        self._may_have_new_rate = False
         self._rounds.trees_grown()
         self._results = {}
+
+    def _note_rate(self) -> None:
+        """Note the learning rate of a round that is only counted."""
+        self._may_have_new_rate = False
+        if self._model is not None:
+            self._rounds.counter.note(self._model.learning_rate)
 
     def _note_results(self, booster: Any, results: Sequence[tuple[Any, ...]]) -> None:
         if self._results is not None and self._model is not None and self._model.is_of(booster):
@@ -185,9 +223,13 @@ class LightGBM(Adapter):
 
     def _end_round(self) -> None:
         """End the open round: callbacks after it have run."""
+        has_counted, self._has_counted_round = self._has_counted_round, False
+        if has_counted and self._rounds.counter.is_counting:
+            self._rounds.counter.end_last()
         results, self._results = self._results, None
         if results is not None and self._model is not None:
             self._rounds.end_round(results, self._rate)
+            self._rounds.count(self._model.booster, _counted_results)
 
     def _end_training(self) -> None:
         self._end_round()
@@ -197,13 +239,26 @@ class LightGBM(Adapter):
             self._rounds.end_training(best, None, is_stopped=best is not None)
 
 
+def _counted_results(
+    _count: int, results: Sequence[tuple[int, Sequence[tuple[Any, ...]]]]
+) -> Columns:
+    """The metrics of newly counted rounds, which evaluations have returned."""
+    columns: dict[str, dict[str, tuple[list[int], list[float]]]] = {}
+    for position, evaluated in results:
+        for name, metric, value, *_ in evaluated:
+            column = columns.setdefault(str(name), {}).setdefault(str(metric), ([], []))
+            column[0].append(position)
+            column[1].append(float(value))
+    return columns
+
+
 class Model(BoostedModel):
     """A booster with the data of its training."""
 
     library = _LIBRARY
 
     def __init__(self, booster: Any, *, is_custom: bool = False) -> None:
-        self._booster = weakref.ref(booster)
+        self.booster = weakref.ref(booster)
         self._is_custom = is_custom
         named = [(vars(booster)["_train_data_name"], booster.train_set)]
         named += zip(booster.name_valid_sets, booster.valid_sets, strict=True)
@@ -214,11 +269,11 @@ class Model(BoostedModel):
 
     def is_of(self, booster: Any) -> bool:
         """Whether this is the model of a booster."""
-        return self._booster() is booster
+        return self.booster() is booster
 
     @property
     def _model(self) -> Any:
-        return self._booster()
+        return self.booster()
 
     @property
     def learning_rate(self) -> float:

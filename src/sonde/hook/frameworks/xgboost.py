@@ -1,40 +1,27 @@
 """XGBoost: rounds, metrics, trees and predictions of `train`, `cv` and the scikit-learn classes."""
 
-import json
 import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-
-from sonde.hook.boosting import objectives
-from sonde.hook.boosting.boosted_model import BoostedModel, DataSet
-from sonde.hook.boosting.objectives import Array, Objective
-from sonde.hook.boosting.rounds import BoostingRounds, Results
+from sonde.clock import thread_cpu_ns
+from sonde.hook.boosting.results import Results
+from sonde.hook.boosting.round_counter import Columns, no_columns
+from sonde.hook.boosting.rounds import BoostingRounds
+from sonde.hook.boosting.xgboost_model import XGBoostModel
 from sonde.hook.frameworks._adapter import Adapter
 from sonde.hook.hidden_frames import drop_frame
 from sonde.hook.session import Session
 from sonde.hook.stall_stacks import monitor_stalls
 from sonde.hook.torch.patching.patches import Patches
-from sonde.records.observations.boosting import TreeShapes
 
 Function = Callable[..., Any]
 
 _LIBRARY = "xgboost"
-_SECTIONS = ("generic_param", "learner_train_param", "gradient_booster", "objective")
-_OBJECTIVES: Mapping[str, Objective] = {
-    "binary:logistic": objectives.binary("logloss"),
-    "binary:logitraw": objectives.binary("logloss"),
-    "multi:softprob": objectives.multiclass("mlogloss"),
-    "multi:softmax": objectives.multiclass("mlogloss"),
-    "reg:squarederror": objectives.squared_error("rmse"),
-    "reg:linear": objectives.squared_error("rmse"),
-    "reg:logistic": objectives.squared_error("rmse", objectives.sigmoid),
-    "reg:squaredlogerror": objectives.squared_log_error("rmsle"),
-    "reg:absoluteerror": objectives.absolute_error("mae"),
-}
+_RATES = ("learning_rate", "eta")
 
 
 class XGBoost(Adapter):
@@ -47,6 +34,7 @@ class XGBoost(Adapter):
         self._container: Callable[[], Any] = _nothing  # of the training that runs
         self._lengths: dict[tuple[str, str], int] = {}  # of metrics, when they were last read
         self._may_have_new_rate = True
+        self._set_rate: float | None = None  # that the script has set, if that is known
         self._rate: float | None = None  # of the current round, if it may have changed
         self._loop_model: Callable[[], Any] = _nothing  # of a loop that calls `update`
 
@@ -59,6 +47,7 @@ class XGBoost(Adapter):
             session.frameworks.name = _LIBRARY
         monitor_stalls(session)
         self._rounds = BoostingRounds(session)
+        self._count = self._rounds.counter.counting_hook()
         container = import_module("xgboost.callback").CallbackContainer
         booster = import_module("xgboost.core").Booster
         self._patches.wrap(container, "before_iteration", self._wrap_begin)
@@ -76,6 +65,7 @@ class XGBoost(Adapter):
 
     def _wrap_begin(self, original: Function) -> Function:
         begins = self._hook(self._begin_round)
+        counter, state = self._rounds.counter, self._session.state
 
         def call(container: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
             try:
@@ -83,6 +73,8 @@ class XGBoost(Adapter):
             except BaseException as error:
                 drop_frame(error)
                 raise
+            if counter.subject() is container and state.is_on and not state.is_resting:
+                return is_over
             if not is_over:
                 begins(container, model, args, kwargs)
             return is_over
@@ -91,16 +83,25 @@ class XGBoost(Adapter):
 
     def _wrap_end(self, original: Function) -> Function:
         grown, ends = self._hook(self._trees_grown), self._hook(self._end_round)
+        note_rate = self._session.guard.shield(_LIBRARY, self._note_rate, None)
+        counter, count = self._rounds.counter, self._count
 
         def call(container: Any, *args: Any, **kwargs: Any) -> Any:
-            grown()
+            is_counted = counter.subject() is container
+            if not is_counted:
+                grown()
+            elif self._may_have_new_rate:
+                note_rate()
             try:
                 is_over = original(container, *args, **kwargs)
             except BaseException as error:
                 drop_frame(error)
-                ends(container)
+                (count if is_counted else partial(ends, container))()
                 raise
-            ends(container)
+            if is_counted:
+                count()
+            else:
+                ends(container)
             return is_over
 
         return call
@@ -120,7 +121,7 @@ class XGBoost(Adapter):
 
     def _wrap_set_param(self, original: Function) -> Function:
         def call(booster: Any, *args: Any, **kwargs: Any) -> Any:
-            self._may_have_new_rate = True
+            self._note_parameters(booster, args)
             try:
                 return original(booster, *args, **kwargs)
             except BaseException as error:
@@ -132,17 +133,25 @@ class XGBoost(Adapter):
     def _wrap_update(self, original: Function) -> Function:
         """Wrap `Booster.update`, which scripts also call in loops of their own."""
         begins, ends = self._hook(self._begin_loop_round), self._hook(self._end_loop_round)
+        note_rate = self._session.guard.shield(_LIBRARY, self._note_rate, None)
+        counter, count, state = self._rounds.counter, self._count, self._session.state
 
         def call(booster: Any, dtrain: Any, *args: Any, **kwargs: Any) -> Any:
             is_own_loop = self._container() is None
-            if is_own_loop:
+            is_counted = is_own_loop and counter.subject() is booster
+            is_counted = is_counted and state.is_on and not state.is_resting
+            if is_own_loop and not is_counted:
                 begins(booster, dtrain)
             try:
                 result = original(booster, dtrain, *args, **kwargs)
             except BaseException as error:
                 drop_frame(error)
                 raise
-            if is_own_loop:
+            if is_counted:
+                if self._may_have_new_rate:
+                    note_rate()
+                count()
+            elif is_own_loop:
                 ends()
             return result
 
@@ -153,7 +162,7 @@ class XGBoost(Adapter):
     ) -> None:
         if self._container() is not container:
             self._container, self._lengths = weakref.ref(container), {}
-            self._may_have_new_rate = True
+            self._may_have_new_rate, self._set_rate = True, None
             folds = getattr(model, "cvfolds", None)
             if folds:  # of cross-validation: their mean is recorded, and the first one inspected
                 booster, (dtrain, *_), evals = (
@@ -165,7 +174,7 @@ class XGBoost(Adapter):
                 given = dict(zip(("epoch", "dtrain", "evals"), args, strict=False)) | {**kwargs}
                 booster, dtrain, evals = model, given["dtrain"], given.get("evals") or ()
             is_custom = bool(getattr(container, "_output_margin", False))
-            self._rounds.begin_training(Model(booster, dtrain, evals, is_custom=is_custom))
+            self._rounds.begin_training(XGBoostModel(booster, dtrain, evals, is_custom=is_custom))
         self._rounds.begin_round()
 
     def _trees_grown(self) -> None:
@@ -176,6 +185,7 @@ class XGBoost(Adapter):
         training = self._rounds.training
         if training is not None and self._container() is container:
             self._rounds.end_round(self._new_results(container.history), self._rate)
+            self._rounds.count(self._container, partial(self._counted_results, container.history))
 
     def _end_training(self, container: Any, model: Any) -> None:
         if self._container() is not container:
@@ -190,13 +200,34 @@ class XGBoost(Adapter):
     def _begin_loop_round(self, booster: Any, dtrain: Any) -> None:
         if self._loop_model() is not booster:
             self._loop_model = weakref.ref(booster)
-            self._may_have_new_rate = True
-            self._rounds.begin_training(Model(booster, dtrain, ()))
+            self._may_have_new_rate, self._set_rate = True, None
+            self._rounds.begin_training(XGBoostModel(booster, dtrain, ()))
         self._rounds.begin_round()
 
     def _end_loop_round(self) -> None:
         self._trees_grown()
         self._rounds.end_round({}, self._rate)
+        self._rounds.count(self._loop_model, no_columns)
+
+    def _note_parameters(self, booster: Any, args: tuple[Any, ...]) -> None:
+        """Note that the script sets parameters, which may include the learning rate."""
+        training = self._rounds.training
+        if training is None or not training.model.is_of(booster):
+            return
+        is_single = len(args) == len(("name", "value")) and type(args[0]) is str
+        if is_single and args[0] not in _RATES:
+            return
+        is_number = is_single and isinstance(args[1], float)
+        self._set_rate = float(args[1]) if is_number else None
+        self._may_have_new_rate = True
+
+    def _note_rate(self) -> None:
+        """Note the learning rate of a round that is only counted."""
+        began_ns = thread_cpu_ns()
+        rate = self._new_rate()
+        if rate is not None:
+            self._rounds.counter.note(rate)
+        self._session.overhead.charge(thread_cpu_ns() - began_ns)
 
     def _new_rate(self) -> float | None:
         """The learning rate, if it may have changed."""
@@ -204,157 +235,42 @@ class XGBoost(Adapter):
         if training is None or not self._may_have_new_rate:
             return None
         self._may_have_new_rate = False
+        set_rate, self._set_rate = self._set_rate, None
+        if set_rate is not None:
+            return set_rate  # reading all parameters takes a tenth of a millisecond
         rate = training.model.hyperparameters().get("learning_rate")
         return None if rate is None else float(rate)
 
     def _new_results(self, history: Mapping[str, Mapping[str, Sequence[Any]]]) -> Results:
-        """The metrics that were added since the last round; `cv` adds pairs of mean and spread."""
+        """The metrics that were added since the last round."""
         results: dict[str, dict[str, float]] = {}
         for name, metrics in history.items():
             for metric, values in metrics.items():
                 if len(values) > self._lengths.get((name, metric), 0):
                     self._lengths[name, metric] = len(values)
-                    value = values[-1]
-                    number = value[0] if isinstance(value, tuple) else value
-                    results.setdefault(name, {})[metric] = float(number)
+                    results.setdefault(name, {})[metric] = _number(values[-1])
         return results
 
-
-class Model(BoostedModel):
-    """A booster with the data of its training."""
-
-    library = _LIBRARY
-
-    def __init__(
+    def _counted_results(
         self,
-        booster: Any,
-        dtrain: Any,
-        evals: Sequence[tuple[Any, str]],
-        *,
-        is_custom: bool = False,
-    ) -> None:
-        self._booster = weakref.ref(booster)
-        self._is_custom = is_custom
-        self._fixed: dict[str, str] = {}  # hyperparameters that cannot change
-        self.data_sets = _data_sets(dtrain, evals)
-
-    @property
-    def _model(self) -> Any:
-        return self._booster()
-
-    @property
-    def objective(self) -> Objective | None:
-        """The objective; None for those of the script, of rankings and of survival times."""
-        return None if self._is_custom else _OBJECTIVES.get(self._constant("objective"))
-
-    @property
-    def feature_names(self) -> Sequence[str]:
-        """The names of the features; `f0`, `f1`, … if the data has none."""
-        names = self._model.feature_names
-        return names or [f"f{index}" for index in range(self._model.num_features())]
-
-    def hyperparameters(self) -> Mapping[str, str]:
-        """The parameters of the booster, as XGBoost reports them."""
-        learner = json.loads(self._model.save_config())["learner"]
-        values: dict[str, str] = {}
-        for section in _SECTIONS:
-            values |= _flat(learner.get(section, {}))
-        values.pop("name", None)  # of the objective
-        values["objective"] = str(learner["objective"]["name"])
-        values["booster"] = str(learner["gradient_booster"]["name"])
-        return values
-
-    def margins(self, data_set: DataSet) -> Array:
-        """The raw predictions, which XGBoost keeps for data that it trains on or evaluates."""
-        margins: Array = self._model.predict(data_set.data, output_margin=True)
-        return margins[:, 0] if margins.ndim == 2 and margins.shape[1] == 1 else margins
-
-    def labels(self, data_set: DataSet) -> Array:
-        """The labels."""
-        labels: Array = data_set.data.get_label()
-        return labels
-
-    def weights(self, data_set: DataSet) -> Array | None:
-        """The weights of the rows."""
-        weights: Array = data_set.data.get_weight()
-        return weights if len(weights) == data_set.rows else None
-
-    def importance(self) -> Mapping[str, Array]:
-        """The five kinds of feature importance."""
-        weight = self._scores("weight")
-        if not self._has_trees:
-            return {"weight": weight}
-        gain, cover = self._scores("total_gain"), self._scores("total_cover")
-        splits = np.maximum(weight, 1)
-        totals = {"total_gain": gain, "total_cover": cover}
-        return {"weight": weight, "gain": gain / splits, "cover": cover / splits, **totals}
-
-    def _scores(self, kind: str) -> Array:
-        indexes = {name: index for index, name in enumerate(self.feature_names)}
-        values = np.zeros(len(indexes))
-        for name, score in self._model.get_score(importance_type=kind).items():
-            values[indexes[name]] = np.abs(score).sum()  # of all classes, for linear models
-        return values
-
-    def contributions(self, data_set: DataSet, rows: int) -> Array | None:
-        """SHAP values of evenly spaced rows."""
-        data = data_set.data
-        if rows < data_set.rows:
-            if type(data).__name__ != "DMatrix":  # quantized data cannot be sliced
-                return None
-            chosen = np.linspace(0, data_set.rows - 1, rows).astype(np.int64)
-            data = data.slice(chosen)
-        values: Array = self._model.predict(data, pred_contribs=True)
-        return values
-
-    def trees(self, data_set: DataSet) -> TreeShapes | None:
-        """The trees of the last round."""
-        if not self._has_trees:
-            return None
-        rounds = self._model.num_boosted_rounds()
-        dumps = self._model[rounds - 1 : rounds].get_dump()
-        depths, leaves = zip(*map(_depth_and_leaves, dumps), strict=True)
-        return TreeShapes(len(dumps), max(depths), max(leaves), data_set.rows)
-
-    @property
-    def _has_trees(self) -> bool:
-        return self._constant("booster") != "gblinear"
-
-    def _constant(self, name: str) -> str:
-        if not self._fixed:
-            self._fixed.update(self.hyperparameters())
-        return self._fixed[name]
+        history: Mapping[str, Mapping[str, Sequence[Any]]],
+        count: int,
+        _results: Sequence[tuple[int, Any]],
+    ) -> Columns:
+        """The metrics of newly counted rounds, which XGBoost appends to its history."""
+        columns: dict[str, dict[str, tuple[Sequence[int], Sequence[float]]]] = {}
+        for name, metrics in history.items():
+            for metric, values in metrics.items():
+                begin = self._lengths.get((name, metric), 0)
+                numbers = list(map(_number, values[begin : begin + count]))
+                self._lengths[name, metric] = begin + len(numbers)
+                columns.setdefault(name, {})[metric] = range(len(numbers)), numbers
+        return columns
 
 
-def _data_sets(dtrain: Any, evals: Sequence[tuple[Any, str]]) -> list[DataSet]:
-    """The training data under the name that the script gives it, then the other data sets."""
-    rows = int(dtrain.num_row())
-    trained = [name for data, name in evals if data is dtrain]
-    # scripts also build the training data twice
-    same_size = [(data, name) for data, name in evals if data.num_row() == rows]
-    trained += [
-        name for data, name in same_size if name.startswith("train") or _is_copy(data, dtrain)
-    ]
-    training = DataSet(trained[0] if trained else "train", dtrain, rows, True)
-    others = [(data, name) for data, name in evals if name not in (training.name, *trained)]
-    return [training, *(DataSet(name, data, int(data.num_row()), False) for data, name in others)]
-
-
-def _is_copy(data: Any, dtrain: Any) -> bool:
-    """Whether two data sets of equal size have the same labels, in the same order."""
-    is_as_dense = data.num_nonmissing() == dtrain.num_nonmissing()
-    return is_as_dense and np.array_equal(data.get_label(), dtrain.get_label())
-
-
-def _flat(document: Mapping[str, Any]) -> dict[str, str]:
-    """The texts of a nested document by their innermost name."""
-    values: dict[str, str] = {}
-    for name, value in document.items():
-        if isinstance(value, Mapping):
-            values |= _flat(value)
-        elif isinstance(value, str):
-            values[name] = value
-    return values
+def _number(value: Any) -> float:
+    """The value of a metric; `cv` has pairs of mean and spread."""
+    return float(value[0] if isinstance(value, tuple) else value)
 
 
 def _attribute(model: Any, name: str) -> float | None:
@@ -375,13 +291,6 @@ def _has_stopped(container: Any, best_round: float | None) -> bool:
         return False
     lengths = [len(values) for sets in container.history.values() for values in sets.values()]
     return bool(max(lengths, default=0) - 1 - best_round >= min(patience))
-
-
-def _depth_and_leaves(dump: str) -> tuple[int, int]:
-    """The depth of a tree (a single leaf has depth 0), and its leaves."""
-    lines = dump.splitlines()
-    depth = max((len(line) - len(line.lstrip("\t")) for line in lines), default=0)
-    return depth, sum(":leaf=" in line for line in lines)
 
 
 def _nothing() -> None:

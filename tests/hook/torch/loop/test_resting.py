@@ -18,7 +18,7 @@ from torch import nn
 from torch.nn import functional
 
 import sonde
-import sonde.hook.torch.loop.rest_schedule as module
+import sonde.hook.rest_schedule as module
 from sonde.hook.budget import Budget
 from sonde.hook.session import Session
 from tests.fakes.session import Recorded, watched

@@ -142,7 +142,7 @@ class DeferredHooks:
             )
         )
         rest.counter.listen(self.feeds.count_training, inspections.steps_counted)
-        session.state.set_replay(self.catch_up, self.forget)
+        session.state.add_replay(self.catch_up, self.forget)
         session.windows.on_request(self.end_soon, rest.schedule.end_soon)
 
     def on_note(self, kind: int, read: ReadNote) -> None:

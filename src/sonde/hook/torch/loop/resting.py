@@ -13,11 +13,11 @@ from torch.optim import Optimizer
 
 from sonde.clock import thread_cpu_ns
 from sonde.hook.budget import COLD
+from sonde.hook.rest_schedule import RestSchedule
 from sonde.hook.session import Session
 from sonde.hook.torch.loop.inspection_cost import InspectionCost
 from sonde.hook.torch.loop.losses import Losses
 from sonde.hook.torch.loop.optimizers import Optimizers
-from sonde.hook.torch.loop.rest_schedule import RestSchedule
 from sonde.hook.torch.loop.step_counter import StepCounter
 from sonde.records.step import Mode
 

@@ -9,9 +9,9 @@ from torch.optim import Optimizer
 from sonde.clock import NANOSECONDS, thread_cpu_ns
 from sonde.hook.budget import COUNTED_LOSS_NS, COUNTED_STEP_NS
 from sonde.hook.counted_steps import LANE
+from sonde.hook.rest_schedule import RestSchedule
 from sonde.hook.session import Session
 from sonde.hook.torch.loop.optimizers import Optimizers
-from sonde.hook.torch.loop.rest_schedule import RestSchedule
 from sonde.hook.torch.loop.resting_losses import RestingLosses
 from sonde.hook.torch.loop.step_ends import ClippedNorm, StepEnds
 from sonde.records.step import EventCategory, Mode, Phase
@@ -115,7 +115,8 @@ class StepCounter:
         if counted.losses:
             positions, losses = zip(*counted.losses, strict=True)
             times_ns = map(ends_ns.__getitem__, positions)
-            session.recorder.losses_at(losses, times_ns, map(first.__add__, positions))
+            numbers = map(first.__add__, positions)
+            session.recorder.scalars_at("loss", losses, times_ns, numbers)
         for position, extra in counted.extras:
             end_ns = ends_ns[position] if position < len(ends_ns) else self._end_ns
             self._record(first + position, extra, end_ns)
