@@ -107,7 +107,10 @@ def _lightgbm(
 
     model = lightgbm.train(
         {
-            **{"objective": "binary", "num_threads": 1, "verbosity": -1, "min_data_in_leaf": 5},
+            "objective": "binary",
+            "num_threads": 1,
+            "verbosity": -1,
+            "min_data_in_leaf": 5,
             "metric": ["auc", "binary_logloss"],
         },
         training,

@@ -123,8 +123,8 @@ class RoundCounter:
     def stop(self) -> None:
         """Record the counted rounds, and count no more."""
         if self.is_counting or self._notes:
-            self.subject = _nothing
             self._flush()
+            self.forget()
         self._session.state.set_notes(are_pending=False)
 
     def forget(self) -> None:
