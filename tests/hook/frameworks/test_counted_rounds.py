@@ -172,6 +172,17 @@ def test_counted_rounds_have_exact_steps_losses_metrics_and_evaluations(library:
     assert [row["value"] for row in evaluations] == reported["test"]["logloss"]
 
 
+def test_rounds_are_not_counted_after_an_inspected_round(library: Library) -> None:
+    with recorded_training(library.adapter()) as recorded:
+        library.train()
+
+    inspected = {row["step"] for row in recorded.observations("prediction-quality")}
+    untimed = set(untimed_steps(recorded))
+    assert len(untimed) > ROUNDS / 2
+    # their phases are estimated from the round before, which must not contain an inspection
+    assert not {step + 1 for step in inspected} & untimed
+
+
 def test_counted_rounds_follow_each_other_without_gaps(library: Library) -> None:
     with library.recorded() as recorded:
         library.train()

@@ -30,6 +30,7 @@ class BoostingRounds:
         self.counter = RoundCounter(session, self._inspector, self._record_counted)
         self._trainings = 0
         self._start_ns = self._grown_ns = 0
+        self._is_inspected = False  # the last recorded round
         self.training: Training | None = None
         session.listeners.on_begin(self._reset)
 
@@ -79,15 +80,20 @@ class BoostingRounds:
             training.learning_rate = learning_rate
             session.recorder.scalar(_LEARNING_RATE, learning_rate)
         self._results.record(training, results)
-        if self._inspector.is_due():
+        self._is_inspected = self._inspector.is_due()
+        if self._is_inspected:
             self._inspector.inspect(training.model)
         training.rounds += 1
         self._start_ns = 0
         session.steps.end_round(training.number)
 
     def count(self, subject: Callable[[], object], read: ReadColumns) -> None:
-        """Only count the next rounds of a subject, if recording each would cost too much."""
-        if self.training is not None:
+        """Only count the next rounds of a subject, if recording each would cost too much.
+
+        Readers estimate their phases from the last recorded round, so that must not contain an
+        inspection.
+        """
+        if self.training is not None and not self._is_inspected:
             self.counter.begin_if_worthwhile(self.training.rounds, subject, read)
 
     def end_training(
