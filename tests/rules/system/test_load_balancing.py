@@ -8,6 +8,7 @@ from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
 from tests.fakes.training import with_gpus, with_machine
 
+
 def evaluate(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("LoadBalancing", **parameters)["LoadBalancing"]
 
