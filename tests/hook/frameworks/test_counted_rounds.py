@@ -236,6 +236,35 @@ def test_with_little_budget_metrics_are_thinned_and_losses_are_not(
     assert "recorded for about 1 in" in recorded.notices()["metrics and evaluations"]
 
 
+def test_without_other_metrics_nothing_is_reported_as_thinned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(results_module, "_MIN_EVALUATED", 0)
+    monkeypatch.setattr(results_module, "_EVALUATION_SHARE", 1e-9)
+    features, labels, *_ = _matrices()
+    training = xgboost.DMatrix(features, label=labels)
+    sets, parameters = [(training, "train")], {"objective": "binary:logistic", "nthread": 1}
+    with recorded_training(XGBoost(), needed=()) as recorded:
+        xgboost.train(parameters, training, ROUNDS, evals=sets, verbose_eval=False)
+
+    assert list(recorded.scalars("loss")) == list(range(ROUNDS))
+    assert "metrics and evaluations" not in recorded.notices()
+
+
+def test_counted_rounds_of_cross_validation_have_the_means_of_the_folds() -> None:
+    features, labels, *_ = _matrices()
+    training = xgboost.DMatrix(features, label=labels)
+    with recorded_training(XGBoost(), needed=()) as recorded:
+        means = xgboost.cv(
+            {"objective": "binary:logistic", "nthread": 1}, training, ROUNDS, nfold=3, seed=1
+        )
+
+    assert len(untimed_steps(recorded)) > ROUNDS / 2
+    assert list(recorded.scalars("loss").values()) == list(means["train-logloss-mean"])
+    tested = [row["value"] for row in recorded.observations("evaluation")]
+    assert tested == list(means["test-logloss-mean"])
+
+
 def test_a_failing_callback_keeps_the_counted_rounds(library: Library) -> None:
     def fail(number: int) -> None:
         if number == 50:

@@ -123,7 +123,7 @@ class ResultRecorder:
 
     def _select(self, training: Training, rounds: CountedRounds) -> set[int]:
         """The positions of the rounds whose metrics and evaluations are recorded."""
-        if not rounds.columns:
+        if not _has_more_than_losses(training, rounds):
             return set()
         session, count = self._session, len(rounds.ends_ns)
         budget, step_seconds = session.overhead.budget, session.steps.latest_seconds
@@ -216,3 +216,13 @@ class ResultRecorder:
 def _trained(sets: Mapping[str, DataSet], names: Iterable[str]) -> list[str]:
     """The names of results on training data."""
     return [name for name in names if name in sets and sets[name].is_training_data]
+
+
+def _has_more_than_losses(training: Training, rounds: CountedRounds) -> bool:
+    """Whether there are other metrics, or data sets that are not trained on."""
+    sets = {data_set.name: data_set for data_set in training.model.data_sets}
+    trained = _trained(sets, rounds.columns)
+    return any(
+        name not in trained or metrics.keys() != {training.loss_name}
+        for name, metrics in rounds.columns.items()
+    )
