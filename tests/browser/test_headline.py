@@ -42,6 +42,9 @@ def test_the_overview_shows_the_verdict_then_three_charts_then_the_summary(
     ]
     assert len(names) == len(set(names)), "a chart is shown twice"
     expect(page.locator(".verdict li").first).to_be_visible()
+    sentence = page.locator(".verdict .sentence").inner_text()
+    for message in page.locator(".verdict li .sub").all_inner_texts():
+        assert message.rstrip(".") not in sentence, "a finding is shown twice"
     page.locator(".verdict a").first.click()
     expect(page.locator(".finding-card")).to_be_visible()
 

@@ -119,7 +119,8 @@ function Placed(props: { job: string; chart: PlacedChart; kind: "card" | "part" 
 /** The verdict of the rules, and the most important findings. */
 function Verdict({ document }: { document: JobDocument }): JSX.Element | null {
   const findings = allFindings(document);
-  if (!document.findings.sentence) return null;
+  const { sentence } = document.findings;
+  if (!sentence) return null;
   return (
     <section class="card verdict" aria-label="Verdict" data-chart="verdict">
       <Sentence document={document} />
@@ -129,7 +130,9 @@ function Verdict({ document }: { document: JobDocument }): JSX.Element | null {
             <li key={finding.id}>
               <span class={`mark ${finding.severity}`}>{finding.severity}</span>
               <a href={findingLink(finding)}>{finding.rule}</a>
-              <span class="sub">{finding.message}</span>
+              {!sentence.includes(finding.message.replace(/\.$/, "")) && (
+                <span class="sub">{finding.message}</span>
+              )}
             </li>
           ))}
         </ul>
