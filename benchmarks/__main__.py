@@ -16,7 +16,7 @@ NAMES = (
         "trace_decoding",
         "rules_cost",
     ),
-    *("report_speed", "ui"),
+    *("advice_cpu", "report_speed", "ui"),
 )
 
 

@@ -11,7 +11,7 @@ from sonde.records.notice import NoticeKind
 _MAX_DELAY_NS = NANOSECONDS // 2  # until counts and losses are visible to readers
 _MAX_STEPS = 4096
 _NEVER = 1 << 62
-_LOSS_SHARE = 0.5  # of the budget, for the losses of counted steps
+_LOSS_SHARE = 1.0  # of the budget, for the losses of counted steps
 _MIN_REPORTED_STEPS = 2000
 _REPORTED_CHANGE = 4
 _MIN_BARE_SHARE = 0.2  # minimum share of an inspected step that is assumed to be training

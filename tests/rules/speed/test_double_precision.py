@@ -2,7 +2,7 @@
 
 import pytest
 
-from sonde.records.finding import Evaluation, RuleStatus
+from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
 
 
@@ -23,6 +23,7 @@ def trained(dtype: str, shape: tuple[int, ...] = (256, 256), steps: int = 60) ->
 
 def test_a_model_in_float64_is_found_with_a_typical_gain() -> None:
     [episode] = evaluate(trained("float64")).episodes
+    assert episode.severity is Severity.INFO
     assert episode.finding.message == "94% of the weights of worker 0 are float64."
     assert episode.finding.improvement is not None
     [remedy] = episode.finding.improvement.remedies

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sonde.records.finding import Evaluation, RuleStatus
+from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
 
 
@@ -24,6 +24,7 @@ def evaluated(every: int, seconds: float, steps: int = 300) -> FakeJob:
 def test_evaluation_that_takes_half_of_the_time_is_found_with_a_rarer_schedule() -> None:
     [episode] = evaluate(evaluated(25, 0.5)).episodes
     finding = episode.finding
+    assert finding.severity is Severity.INFO
     assert finding.message.startswith("Evaluation takes 50% of the training time of worker 0")
     assert finding.improvement is not None
     [remedy] = finding.improvement.remedies

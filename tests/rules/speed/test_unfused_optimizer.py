@@ -2,7 +2,7 @@
 
 import pytest
 
-from sonde.records.finding import Evaluation, RuleStatus
+from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
 from tests.fakes.profiled import ProfiledStep
 
@@ -30,6 +30,7 @@ def updating(
 def test_parameters_that_are_updated_one_by_one_are_found_with_the_fused_optimizer() -> None:
     [episode] = evaluate(updating("aten::lerp_", "aten::addcmul_", "aten::addcdiv_")).episodes
     finding = episode.finding
+    assert finding.severity is Severity.INFO
     assert finding.message == (
         "AdamW updates about 40 parameters one by one, which takes 50% of each step (50 ms)."
     )

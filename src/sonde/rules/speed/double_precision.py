@@ -8,7 +8,7 @@ from sonde.analyze.speedups import gain_from
 from sonde.formats import format_percent
 from sonde.read.window import Window
 from sonde.records.advice import PREDICTS, Basis, Bottleneck, Improvement, Remedy
-from sonde.records.finding import Evidence, Finding
+from sonde.records.finding import Evidence, Finding, Severity
 from sonde.records.need import Steps
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Phase
@@ -106,6 +106,7 @@ class DoublePrecision(Rule):
             step=step,
             worker=worker,
             subject=f"worker {worker}",
+            severity=Severity.INFO,  # scientific models may need it
             improvement=Improvement(Bottleneck.PRECISION, (Remedy("float32", code, gain),)),
             evidence={"float64_percent": percent},
         )

@@ -14,7 +14,7 @@ from sonde.read.steps import StepTable
 from sonde.read.window import Window
 from sonde.records.advice import PREDICTS, Bottleneck, Improvement, Remedy
 from sonde.records.arrays import IntArray
-from sonde.records.finding import Evidence, Finding
+from sonde.records.finding import Evidence, Finding, Severity
 from sonde.records.need import Steps
 from sonde.records.step import Phase
 from sonde.rules._parameters import Percent
@@ -108,6 +108,7 @@ class FrequentEvaluation(Rule):
             f"Evaluation takes {format_percent(percent)} of the training time of worker {worker}: "
             f"{pluralize(count, 'evaluation')}, {format_duration(spent / count)} each on average.",
             step=steps,
+            severity=Severity.INFO,  # how often to evaluate is a choice
             worker=worker,
             subject=f"worker {worker}",
             improvement=Improvement(Bottleneck.EVALUATION, (remedy,)),

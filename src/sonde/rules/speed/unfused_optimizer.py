@@ -39,7 +39,6 @@ class Calibration:
 
     min_updates: int = 8  # parameters that are updated one by one, per step
     min_speedup: float = 1.05
-    warning_speedup: float = 1.3
     adam_shares: tuple[float, float, float] = (0.5, 0.7, 0.9)
     sgd_shares: tuple[float, float, float] = (0.05, 0.25, 0.4)
 
@@ -104,11 +103,10 @@ class UnfusedOptimizer(ProfileRule):
         if gain.speedup < LIMITS.min_speedup:
             return
         code = f"torch.optim.{name}(model.parameters(), …, fused=True)"
-        is_large = gain.speedup >= LIMITS.warning_speedup
         yield self.finding(
             f"{name} updates about {round(measured['updated'])} parameters one by one, which takes "
             f"{format_percent(percent)} of each step ({format_duration(spent)}).",
-            severity=Severity.WARNING if is_large else Severity.INFO,
+            severity=Severity.INFO,  # the default of an optimizer is no fault
             step=pace.steps,
             worker=pace.worker,
             subject=f"worker {pace.worker}",
