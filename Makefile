@@ -51,7 +51,7 @@ check: lint ## Format, lint, check types and run the fast tests
 	$(BIN)/pytest -q $(FAST)
 
 .PHONY: test
-test: journeys ## Run everything that CI runs (about 10 minutes on two cores)
+test: journeys ## Run everything that CI runs (about 12 minutes on two cores)
 	$(SAY) "All checks and tests passed"
 
 .PHONY: static-checks
@@ -63,7 +63,7 @@ static-checks: $(READY) browser ui-check
 
 .PHONY: fast
 fast: static-checks
-	$(SAY) "Running the fast tests (3 minutes)"
+	$(SAY) "Running the fast tests (4 minutes)"
 	$(PYTEST) $(FAST) --numprocesses=2
 
 # Runs next to the fast tests: a browser test spends most of its time waiting.
@@ -74,7 +74,7 @@ in-browser: static-checks
 
 .PHONY: journeys
 journeys: fast in-browser
-	$(SAY) "Running the journeys: whole training jobs (6 minutes)"
+	$(SAY) "Running the journeys: whole training jobs (7 minutes)"
 	$(PYTEST) tests/journeys --numprocesses=3
 
 .PHONY: test-frameworks
