@@ -6,7 +6,7 @@ import numpy as np
 
 from sonde.records.arrays import BoolArray, FloatArray
 
-_WARM_UP = 10  # at most so many of the first values are left out: caches are cold, kernels compiled
+_WARM_UP = 10  # maximum number of first values left out: caches are cold, kernels are compiled
 _WARM_UP_SHARE = 0.1
 _MAX_BLOCKS = 20
 _MIN_BLOCKS = 4
