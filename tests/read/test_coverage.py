@@ -48,6 +48,13 @@ def test_pytorch_without_training_steps_is_reported_after_a_while() -> None:
     assert coverage_from({"torch": "2.13.0"}, {}, running_ns=100 * NANOSECONDS).why_not is not None
 
 
+def test_a_job_that_failed_before_its_first_step_gets_no_advice_on_recording_steps() -> None:
+    coverage = coverage_from({"torch": "2.13.0"}, {}, has_failed=True)
+    assert coverage.why_not == "The job failed before its first training step."
+    unsupported = coverage_from({"mxnet": "1.9", "catboost": "1.2"}, {}, has_failed=True)
+    assert "sonde.step()" in (unsupported.why_not or "")
+
+
 def test_boosted_trees_are_covered_and_named_even_if_scikit_learn_is_imported() -> None:
     frameworks = {"xgboost": "3.2.0", "sklearn": "1.9.1"}
     coverage = coverage_from(frameworks, {"train": 20})

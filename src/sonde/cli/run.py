@@ -234,10 +234,13 @@ def _summary(
     if outcome.is_reported:
         overhead = overhead.plus(report_cost_since(registration.backend, exit_.end_ns))
     overhead_text = overhead_at_end(registration.backend, overhead, registration.number)
-    lines = [f"{result}. Overhead: {overhead_text}"]
+    lines = [f"{result.rstrip(' .')}. Overhead: {overhead_text}"]
     if outcome.unsent is None:  # otherwise the store does not respond
         attempt = (registration.node, registration.number)
-        unseen = not_seen_at_end(registration.backend, verdict, attempt, outcome.notices)
+        has_failed = exit_.state is JobState.FAILED
+        unseen = not_seen_at_end(
+            registration.backend, verdict, attempt, outcome.notices, has_failed=has_failed
+        )
         lines = [*filter(None, [unseen]), *lines]
     if exit_.left_running:
         lines.append(f"Still running: {', '.join(exit_.left_running[:5])}")

@@ -79,8 +79,8 @@ def coverage_from(
     steps: Mapping[str, int],
     hook_failures: Sequence[str] = (),
     running_ns: int | None = None,
-    damaged: Sequence[str] = (),
-    lost: Sequence[str] = (),
+    missing: str = "",
+    has_failed: bool = False,
 ) -> Seen:
     """Determine what was recorded inside a job.
 
@@ -89,8 +89,8 @@ def coverage_from(
         steps: The number of recorded steps by mode.
         hook_failures: Why the hook is not in the process.
         running_ns: How long the job has been running; None if it is over.
-        damaged: Damaged or missing files of its workers.
-        lost: Why training steps could not be recorded.
+        missing: Why recorded steps cannot be read, from `why_missing`.
+        has_failed: Whether the job failed.
     """
     names = _relevant_names(frameworks, is_inside=bool(steps.get("train")))
     label = (
@@ -100,13 +100,14 @@ def coverage_from(
         return Seen(label, inside=True)
     if hook_failures:
         return Seen(label, inside=False, why_not=f"{hook_failures[0]}.")
-    missing = _missing(damaged, lost)
     if missing:
         return Seen(label, False, f"{missing}. `sonde status` lists them under `lost`.")
     is_recent = running_ns is not None and running_ns < _FIRST_STEP_SECONDS * NANOSECONDS
     is_hooked = all(name in _HOOKED for name in names)
     if is_hooked and (not names or is_recent):
         return Seen(label)
+    if is_hooked and has_failed:
+        return Seen(label, False, "The job failed before its first training step.")
     return Seen(label, False, _no_steps_reason(names, frameworks))
 
 
@@ -126,8 +127,13 @@ def _no_steps_reason(names: Sequence[str], frameworks: Mapping[str, str]) -> str
     return f"{explanation} If it trains a model, {hint}"
 
 
-def _missing(damaged: Sequence[str], lost: Sequence[str]) -> str:
-    """Why steps are missing; empty if there is no sign of any."""
+def why_missing(damaged: Sequence[str], lost: Sequence[str]) -> str:
+    """Why steps are missing; empty if there is no sign of any.
+
+    Args:
+        damaged: Damaged or missing files of its workers.
+        lost: Why training steps could not be recorded.
+    """
     if damaged:
         files = pluralize(len(damaged), "file")
         return f"The recorded steps are damaged: cannot read {files}, such as {damaged[0]}"

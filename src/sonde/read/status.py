@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 
 from sonde.analyze.tracebacks import failing_line
 from sonde.clock import iso
-from sonde.read.coverage import coverage_from
+from sonde.read.coverage import coverage_from, why_missing
 from sonde.read.failures import explain_exit, first_failure
 from sonde.read.jobs import JobFacts, NodeAttempt
 from sonde.read.overhead import combine_overhead
@@ -23,7 +23,7 @@ from sonde.records.documents import (
     RunDocument,
     StatusDocument,
 )
-from sonde.records.job import Overhead
+from sonde.records.job import JobState, Overhead
 from sonde.records.notice import Notice, NoticeKind
 from sonde.records.seen import Seen
 from sonde.store.damage import Damage
@@ -91,7 +91,9 @@ def job_coverage(facts: JobFacts, steps: Mapping[str, int], now_ns: int) -> Seen
     running_ns = None if facts.state.is_over else now_ns - (facts.start_ns or now_ns)
     damaged = [item.key for item in facts.ledger.damages if f"/{EVENTS.name}/" in item.key]
     lost = [item.reason for item in facts.notices if item.kind is NoticeKind.LOST_STEPS]
-    seen = coverage_from(frameworks, steps, shut, running_ns, damaged, lost)
+    has_failed = facts.state is JobState.FAILED
+    missing = why_missing(damaged, lost)
+    seen = coverage_from(frameworks, steps, shut, running_ns, missing, has_failed=has_failed)
     unfinished = [life.info.rank for life in facts.lives if not (life.beat and life.beat.is_over)]
     if seen.inside or shut or damaged or lost or not (unfinished and facts.state.is_over):
         return seen

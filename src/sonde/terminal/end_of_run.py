@@ -37,6 +37,8 @@ def not_seen_at_end(
     verdict: Verdict | None,
     attempt: tuple[str, int],
     notices: Sequence[Notice] = (),
+    *,
+    has_failed: bool = False,
 ) -> str:
     """Why the training process was not recorded; empty if it was, or if that is unknown.
 
@@ -46,6 +48,7 @@ def not_seen_at_end(
         attempt: The node and its attempt.
         notices: What was lost or not recorded. If training steps were lost, their absence proves
             nothing.
+        has_failed: Whether the command failed.
     """
     if any(notice.kind is NoticeKind.LOST_STEPS for notice in notices):
         return ""
@@ -57,7 +60,8 @@ def not_seen_at_end(
         markers = read_markers(backend, *attempt)
         failures = [item.reason for item in notices if item.kind is NoticeKind.HOOK_NOT_LOADED]
         failures = [*markers.hook_failures, *failures]
-        return unrecorded_line(asdict(coverage_from(markers.frameworks, {}, failures)))
+        coverage = coverage_from(markers.frameworks, {}, failures, has_failed=has_failed)
+        return unrecorded_line(asdict(coverage))
     except StoreError:
         return ""
 
