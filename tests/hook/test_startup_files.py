@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sonde.agent.loss_listener import LossListener
-from sonde.hook import injected
+from sonde.hook import injected, startup_report
 from sonde.hook.inject import sitecustomize
 from sonde.records.notice import INSIDE, NoticeKind
 from tests.startup_module import files, modules_of_adapters
@@ -22,7 +22,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SONDE_WORKER_URI", "")
     monkeypatch.setenv("SONDE_NODE", "a")
     monkeypatch.setenv("SONDE_ATTEMPT", "1")
-    monkeypatch.setattr(injected, "write_marker", sitecustomize.write_marker)
+    monkeypatch.setattr(injected, "startup_report", lambda: startup_report)
     return job
 
 
@@ -32,7 +32,7 @@ def test_a_failure_that_cannot_be_written_is_sent_to_the_launcher(
     job.write_bytes(b"not a folder")
     monkeypatch.setenv("SONDE_RUN_ID", "test-unreadable")
     listener = LossListener("test-unreadable")
-    sitecustomize.record_failure('PermissionError: "sonde/hook/injected.py"')
+    startup_report.record_failure('PermissionError: "sonde/hook/injected.py"')
     (received,) = listener.close()
     notice = received.notice
     assert (notice.kind, notice.what) == (NoticeKind.HOOK_NOT_LOADED, INSIDE)
@@ -42,7 +42,7 @@ def test_a_failure_that_cannot_be_written_is_sent_to_the_launcher(
 
 def write_files() -> None:
     injected.note_framework("torch", "2.9.0+cu128")
-    sitecustomize.record_failure("SyntaxError: invalid syntax")
+    startup_report.record_failure("SyntaxError: invalid syntax")
 
 
 def test_the_startup_module_awaits_what_the_adapters_declare() -> None:

@@ -54,9 +54,10 @@ def test_a_hook_that_fails_is_reported_by_status_summary_and_report(
     sonde: Sonde, is_hook_damaged: bool
 ) -> None:
     (sonde.folder / "torch.py").write_text(FRAMEWORK)  # adapters cannot attach to it
-    inject = sonde.folder / "damaged" / "sonde" / "hook" / "inject"
-    shutil.copytree(INJECT_FOLDER, inject)
-    path = inject if is_hook_damaged else INJECT_FOLDER
+    hook = sonde.folder / "damaged" / "sonde" / "hook"
+    shutil.copytree(INJECT_FOLDER, hook / "inject")
+    shutil.copy(INJECT_FOLDER.parent / "startup_report.py", hook)
+    path = hook / "inject" if is_hook_damaged else INJECT_FOLDER
     command = ("env", f"PYTHONPATH={path}", PYTHON, "-c", "import torch")
 
     done = sonde.run("run", "--name", "job", *command)

@@ -88,7 +88,16 @@ if __name__ == "__main__":
 }
 # Files of Sonde that a light program loads. Training loads nearly all files in these folders.
 STARTUP = "hook/inject/sitecustomize.py"  # loaded first: only the launcher can check it
-LIGHT = (STARTUP, "hook/injected.py", "hook/failure.py", "guard.py", "__init__.py", "clock.py")
+REPORT = "hook/startup_report.py"
+LIGHT = (
+    STARTUP,
+    REPORT,
+    "hook/injected.py",
+    "hook/failure.py",
+    "guard.py",
+    "__init__.py",
+    "clock.py",
+)
 _TRAINED_WITH = ("hook", "settings", "store", "records", "masking")
 
 # Imported by Python at startup if the folder is on its path.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.torture.damaged_package import STARTUP, Bench
+from tests.torture.damaged_package import REPORT, STARTUP, Bench
 
 CASES = (
     ("processes", STARTUP, "raises SystemExit"),
@@ -15,6 +15,8 @@ CASES = (
     ("dies", "hook/injected.py", "recurses"),
     ("processes", None, "moved"),
     ("training", "hook/session.py", "raises SystemExit"),
+    ("training", REPORT, "raises SystemExit"),
+    ("training", REPORT, "deleted"),
     ("training", None, "moved"),
 )
 

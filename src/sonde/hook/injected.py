@@ -24,17 +24,13 @@ _reported: "set[int]" = set()  # ids, since the exceptions would keep their fram
 _complaints: "list[str]" = []
 
 
-def write_marker(name: str, content: bytes = b"") -> None:
-    """Write a file into the folder of this attempt; replaced by the startup module."""
-
-
 def is_damage(error: BaseException) -> bool:
     """Whether Sonde caused the error; replaced by the startup module."""
     return isinstance(error, Exception)
 
 
-def record_failure(reason: str) -> None:
-    """Record why nothing is recorded; replaced by the startup module."""
+def startup_report() -> Any:
+    """The module startup_report.py; replaced by the startup module."""
 
 
 def call_when_executed(loader: Any, name: str) -> None:
@@ -100,7 +96,7 @@ def note_framework(name: str, version: str) -> None:
     public = version.partition("+")[0]
     suffix = "".join(letter for letter in public if letter.isalnum() or letter in "._")[:40]
     try:
-        write_marker(name + "-" + suffix)
+        startup_report().write_marker(name + "-" + suffix)
     except OSError:  # a full disk or a link, which is reported elsewhere
         return
 
@@ -226,11 +222,12 @@ def _complain(error: BaseException) -> None:
     _complaints.append("")
     try:
         text = str(error) or type(error).__name__
-        record_failure(_without_secrets(error, text))
+        startup_report().record_failure(_without_secrets(error, text))
         if sys.stderr is not None:
             sys.stderr.write("sonde: training in this process is not recorded: %s\n" % text)
-    except Exception:  # a closed stream, or an exception that cannot be converted to text
-        return
+    except BaseException as problem:  # a closed stream, or an exception that cannot become text
+        if not is_damage(problem):
+            raise
 
 
 def _without_secrets(error: BaseException, text: str) -> str:

@@ -1,6 +1,6 @@
 """The message in which a worker reports to the launcher what it failed to record.
 
-`hook/inject/sitecustomize.py` sends the same message without this module.
+`hook/startup_report.py` sends the same message without this module.
 """
 
 import json

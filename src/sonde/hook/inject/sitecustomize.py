@@ -1,8 +1,8 @@
 """Runs at the start of every Python process of a job, and waits for a framework to be imported.
 
 It imports only modules that Python has already loaded, and is short because Python often compiles
-it again at every start. The actual work is in `injected.py`, which is loaded on demand. No
-exception may escape from it.
+it again at every start. The actual work is in `injected.py`, and `startup_report.py` reports
+failures; both are loaded on demand. No exception may escape from it.
 """
 
 import os
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 
 _FOLDER = os.path.join("sonde", "hook", "inject")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_REPORT_PATH = os.path.join(_PACKAGE, "hook", "startup_report.py")
+try:
+    # read now: if this process gives up its privileges, it may lose access to the file
+    with open(_REPORT_PATH, "rb") as _file:
+        _REPORT = _file.read()
+except OSError:
+    _REPORT = b""
 # written by `make startup` from the adapters in hook/frameworks
 _BY_ADAPTERS = (
     "lightgbm",
@@ -69,44 +76,18 @@ def _injected() -> "Any":
 
         path = os.path.join(_PACKAGE, "hook", "injected.py")
         module = _run(name, spec_from_file_location(name, path))
-        module.is_damage, module.write_marker = _is_damage, write_marker
-        module.record_failure = record_failure
+        module.is_damage, module.startup_report = _is_damage, startup_report
     return sys.modules[name]
 
 
-def write_marker(name: str, content: bytes = b"") -> None:
-    """Write a file into the folder of this attempt, if the job is on a local disk.
-
-    Links inside the job's folder are not followed: they may lead to files of the user.
-    """
-    job = os.environ.get("SONDE_WORKER_URI") or os.environ.get("SONDE_JOB_URI") or ""
-    job = job[7:] if job.startswith("file://") else job
-    node, number = os.environ.get("SONDE_NODE"), os.environ.get("SONDE_ATTEMPT", "1")
-    if not job or not node or "://" in job or not number.isdigit():
-        return
-    os.makedirs(job, exist_ok=True)
-    folder = os.open(job, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        for inner in ("nodes", node, f"attempt-{int(number):03d}", "frameworks"):
-            _make_folder(inner, folder)
-            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-            outer, folder = folder, os.open(inner, flags, dir_fd=folder)
-            os.close(outer)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
-        file = os.open(name, flags, 0o666, dir_fd=folder)
-        try:
-            os.write(file, content)
-        finally:
-            os.close(file)
-    finally:
-        os.close(folder)
-
-
-def _make_folder(name: str, parent: int) -> None:
-    try:
-        os.mkdir(name, dir_fd=parent)
-    except FileExistsError:
-        return
+def startup_report() -> "Any":
+    """The module startup_report.py, compiled when it is first needed."""
+    name = "_sonde_startup_report"
+    if name not in sys.modules:
+        module = type(sys)(name)
+        exec(compile(_REPORT, _REPORT_PATH, "exec"), vars(module))
+        sys.modules[name] = module
+    return sys.modules[name]
 
 
 def _traceback_of(error: BaseException) -> "TracebackType | None":
@@ -172,44 +153,12 @@ def _text_of(error: BaseException) -> str:
         return "an exception that cannot be printed"
 
 
-def record_failure(reason: str) -> None:
-    """Write a file with the reason why training in this process is not recorded.
-
-    Its name contains a checksum of the content, so each reason is written once and readers can
-    detect damage. If the process cannot write, it sends the reason to the launcher.
-    """
-    try:
-        from zlib import crc32
-
-        content = reason[:500].encode("utf-8", "replace")
-        write_marker(f"unrecorded-{crc32(content):08x}", content)
-    except (ImportError, OSError, ValueError):  # no permission, a full disk, a link, or no zlib
-        _send_failure(reason[:500])
-
-
-def _send_failure(reason: str) -> None:
-    """Send the message of `sonde.records.loss_report`, which may be unreadable here."""
-    run_id = os.environ.get("SONDE_RUN_ID")
-    if not run_id:
-        return
-    try:
-        from _json import encode_basestring_ascii as quote  # the script may have its own `json`
-        from _socket import AF_UNIX, SOCK_DGRAM, socket
-
-        texts = [quote("hook-not-loaded"), quote("the inside of the job"), quote(reason)]
-        message = "[" + ", ".join([*texts, "0", "0", "false"]) + "]"
-        sender = socket(AF_UNIX, SOCK_DGRAM)
-        try:
-            sender.settimeout(1.0)
-            sender.sendto(message.encode(), b"\0sonde-losses-" + run_id.encode())
-        finally:
-            sender.close()
-    except (ImportError, OSError, ValueError):  # no launcher, or another network namespace
-        return
-
-
 def _complain(reason: str) -> None:
-    record_failure(reason)
+    try:
+        startup_report().record_failure(reason)
+    except BaseException as problem:  # that file is missing or damaged, too
+        if not _is_damage(problem):
+            raise
     try:
         sys.stderr.write("sonde: training in this process is not recorded: " + reason + "\n")
     except (AttributeError, OSError, ValueError):  # a closed stream
