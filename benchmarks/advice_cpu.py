@@ -39,7 +39,7 @@ class Planted:
 
 PLANTED = (
     Planted("printing", 1, "SlowLogging", "output at every"),
-    Planted("checkpoints", 5, "SlowCheckpoints", "as rarely", is_factor=True),
+    Planted("checkpoints", 5, "SlowCheckpoints", "as often", is_factor=True),
     Planted("evaluation", 5, "FrequentEvaluation", "evaluating every"),
     Planted("loading", 0, "DataLoaderStarvation", "num_workers"),
     Planted("precision", 64, "DoublePrecision", "float32"),
