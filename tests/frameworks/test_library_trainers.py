@@ -65,7 +65,6 @@ LOGGED_LOSSES = (
     "trl_fine_tuning",
     "trl_preferences",
 )
-WITHOUT_OPTIMIZER_PHASE = ("keras_on_torch",)  # it has its own optimizer
 
 
 @dataclass(frozen=True)
@@ -150,8 +149,6 @@ def test_every_training_step_is_counted(trained: Trained) -> None:
 @pytest.mark.parametrize("name", TRAINING_STEPS)
 def test_every_phase_of_a_step_is_timed(trained: Trained) -> None:
     phases = {"forward", "backward", "optimizer"}
-    if trained.name in WITHOUT_OPTIMIZER_PHASE:
-        phases.remove("optimizer")
     percent = trained.status["phases"]["train"]["percent"]
     assert {phase for phase in phases if percent.get(phase, 0.0) > 0} == phases
 

@@ -16,8 +16,8 @@ import xgboost
 
 import sonde
 import sonde.hook.boosting.results as results_module
-import sonde.hook.boosting.round_counter as counter_module
 import sonde.hook.rest_schedule as schedule_module
+import sonde.hook.round_counter as counter_module
 from sonde.hook.budget import Budget
 from sonde.hook.frameworks.lightgbm import LightGBM
 from sonde.hook.frameworks.xgboost import XGBoost

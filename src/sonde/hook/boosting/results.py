@@ -9,8 +9,8 @@ from sonde.formats import format_duration, format_percent
 from sonde.hook.boosting.boosted_model import BoostedModel, DataSet
 from sonde.hook.boosting.inspector import Inspector
 from sonde.hook.boosting.metrics import main_loss
-from sonde.hook.boosting.round_counter import Column, CountedRounds
 from sonde.hook.budget import Measurement
+from sonde.hook.round_counter import Column, CountedRounds
 from sonde.hook.session import Session
 from sonde.records.evaluation import Evaluation
 from sonde.records.notice import NoticeKind

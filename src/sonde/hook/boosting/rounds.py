@@ -6,7 +6,7 @@ from sonde.clock import NANOSECONDS, thread_cpu_ns
 from sonde.hook.boosting.boosted_model import BoostedModel, DataSet
 from sonde.hook.boosting.inspector import Inspector
 from sonde.hook.boosting.results import ResultRecorder, Results, Training
-from sonde.hook.boosting.round_counter import CountedRounds, ReadColumns, RoundCounter
+from sonde.hook.round_counter import CountedRounds, ReadColumns, RoundCounter
 from sonde.hook.session import Session
 from sonde.records.notice import NoticeKind
 from sonde.records.observation import ObservationKind

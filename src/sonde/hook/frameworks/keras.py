@@ -1,37 +1,22 @@
-"""Keras on PyTorch: metrics of its evaluations, whose losses Keras computes itself."""
+"""Keras: chooses the hooks that suit the backend of this process."""
 
-from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
 
-from sonde.hook.frameworks._on_torch import OnTorch
-from sonde.hook.torch.patching.patches import Patches
-from sonde.records.step import Mode
-
-_WITHIN_FIT = "_use_cached_eval_dataset"
+from sonde.hook.frameworks._adapter import Adapter
+from sonde.hook.session import Session
 
 
-class Keras(OnTorch):
-    """Records what `evaluate` returns, and marks the passes of `predict`."""
+class Keras(Adapter):
+    """Reports trainings by `fit`, evaluations, and updates of Keras optimizers."""
 
-    package = "keras"
     awaits = ("keras.src.backend.torch.trainer",)
-    version_in = "keras.src.version"  # the package itself is not fully imported yet
 
-    def _wrap(self, patches: Patches) -> None:
-        trainer = import_module("keras.src.backend.torch.trainer").TorchTrainer
-        patches.wrap(trainer, "evaluate", self._as_evaluation(_title, _metrics))
-        patches.wrap(trainer, "predict", self._in_mode(Mode.PREDICT))
+    def attach(self, session: Session) -> None:
+        """Install the hooks."""
+        # imported here, because it imports the framework
+        self._hooks: Adapter = import_module("sonde.hook.keras.on_torch").KerasOnTorch()
+        self._hooks.attach(session)
 
-
-def _title(_model: Any, *_args: Any, **kwargs: Any) -> str:
-    """The title of an evaluation inside `fit`; others are named after their call site."""
-    return "validation" if kwargs.get(_WITHIN_FIT) else ""
-
-
-def _metrics(model: Any, result: Any) -> list[Mapping[str, Any]]:
-    """The metrics: a mapping, or values in the order of the model's metrics."""
-    if isinstance(result, Mapping):
-        return [result]
-    values = result if isinstance(result, list) else [result]
-    return [dict(zip(model.metrics_names, values, strict=False))]
+    def detach(self) -> None:
+        """Remove the hooks."""
+        self._hooks.detach()

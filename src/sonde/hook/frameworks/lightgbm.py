@@ -18,10 +18,10 @@ from sonde.hook.boosting.objectives import (
     mean_squared_error,
     multiclass,
 )
-from sonde.hook.boosting.round_counter import Columns
 from sonde.hook.boosting.rounds import BoostingRounds
 from sonde.hook.frameworks._adapter import Adapter
 from sonde.hook.hidden_frames import drop_frame
+from sonde.hook.round_counter import Columns
 from sonde.hook.session import Session
 from sonde.hook.stall_stacks import monitor_stalls
 from sonde.hook.torch.patching.patches import Patches

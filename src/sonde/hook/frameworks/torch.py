@@ -66,15 +66,15 @@ class PyTorch(Adapter):
         self.modules = Modules(session, self.names, marks, deferred, hooks)
         self.losses = losses = Losses(session, scalars)
         context = LoopContext(session, deferred, self.modules, self.names, losses, marks)
-        self._loop = TrainingLoop(context)
-        norms = GradientNorms(session, scalars, self._loop.optimizers, gather, rest)
+        self.loop = TrainingLoop(context)
+        norms = GradientNorms(session, scalars, self.loop.optimizers, gather, rest)
         losses.on_jump.append(
             session.guard.shield("losses out of range", inspections.inspect_now, None)
         )
         inspect_new = session.guard.shield("new optimizers", inspections.optimizer_created, None)
-        self._loop.optimizers.after_creation.append(inspect_new)
-        self._loop.updates.listen("tensors", gather, needs_optimizer=False)
-        self._loop.updates.listen("norms", norms, needs_optimizer=False)
+        self.loop.optimizers.after_creation.append(inspect_new)
+        self.loop.updates.listen("tensors", gather, needs_optimizer=False)
+        self.loop.updates.listen("norms", norms, needs_optimizer=False)
         self.waiting = waiting = Waits(session, deferred, self.modules.refresh)
         self.evaluations = Evaluations(session, self.modules)
         self.loading = DataLoading(session, self.evaluations.iterates)
@@ -90,7 +90,7 @@ class PyTorch(Adapter):
         session.listeners.on_end(scalars.send)
         session.listeners.on_step("scalars", lambda _step: scalars.send())
         outside = (
-            *(GraphCaptures(session), Resuming(session), self.modules, self._loop, norms, waiting),
+            *(GraphCaptures(session), Resuming(session), self.modules, self.loop, norms, waiting),
             *(DdpTimes(session, self.modules), OutputTime(session)),
         )
         for component in (*outside, self.loading, self.other_profilers, *inside, self._compiler):
@@ -103,7 +103,7 @@ class PyTorch(Adapter):
         forward_tensors = ForwardTensors(session, gather, inspections)
         activations = Activations(session, self.modules, self.names, forward_tensors)
         context = CheckContext(
-            *(session, self.modules, self.names, self.losses, self._loop, inspections),
+            *(session, self.modules, self.names, self.losses, self.loop, inspections),
             *(forward_tensors, activations),
         )
         checks = AttachedChecks(context, check_classes())
@@ -132,11 +132,11 @@ class PyTorch(Adapter):
             elif issubclass(type(instance), Optimizer) and "param_groups" in vars(instance):
                 optimizers.append(instance)
         self.modules.adopt(modules)
-        self._loop.optimizers.adopt(optimizers)
+        self.loop.optimizers.adopt(optimizers)
 
     def detach(self) -> None:
         """Remove all hooks."""
-        self._loop.detach()
+        self.loop.detach()
         self.modules.detach()
         self._compiler.detach(self._patches)
         self._patches.undo()

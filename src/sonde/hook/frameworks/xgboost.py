@@ -9,11 +9,11 @@ from typing import Any
 
 from sonde.clock import thread_cpu_ns
 from sonde.hook.boosting.results import Results
-from sonde.hook.boosting.round_counter import Columns, no_columns
 from sonde.hook.boosting.rounds import BoostingRounds
 from sonde.hook.boosting.xgboost_model import XGBoostModel
 from sonde.hook.frameworks._adapter import Adapter
 from sonde.hook.hidden_frames import drop_frame
+from sonde.hook.round_counter import Columns, no_columns
 from sonde.hook.session import Session
 from sonde.hook.stall_stacks import monitor_stalls
 from sonde.hook.torch.patching.patches import Patches

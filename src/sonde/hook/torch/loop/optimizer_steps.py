@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch.optim import Optimizer
@@ -19,6 +19,8 @@ from sonde.hook.torch.loop.step_hooks import StepHooks
 from sonde.hook.torch.patching.patches import Patches
 from sonde.hook.torch.patching.uncompiled import skip_in_compiler
 from sonde.records.step import Phase
+
+Result = TypeVar("Result")
 
 _OPTIMIZER = Phase.OPTIMIZER.value
 _MAX_NESTED_NS = 60_000_000_000  # an outer step that began earlier is assumed to have raised
@@ -82,6 +84,22 @@ class OptimizerSteps:
         self._listeners.append(before_update)
         if not needs_optimizer:
             self._by_backward.listeners.append(before_update)
+
+    def run(self, optimizer: Any, update: Callable[[], Result]) -> Result:
+        """Run an update between the hooks, as an optimizer step of PyTorch would.
+
+        Args:
+            optimizer: What represents an optimizer of another library.
+            update: Updates its parameters.
+        """
+        # looked up each time, since they are replaced while hooks rest
+        hooks = [handle.hooks_dict_ref()[handle.id] for handle in self._handles]
+        if hooks:
+            hooks[0](optimizer, (optimizer,), {})
+        result = update()
+        if hooks:
+            hooks[1](optimizer, (optimizer,), {})
+        return result
 
     def _before_steps(self) -> Callable[..., Any]:
         before = self._session.hook("optimizer steps", self._before_step, None)

@@ -30,6 +30,12 @@ class Optimizers:
         for optimizer in optimizers:
             self._on_created(optimizer)
 
+    def add(self, optimizer: Any) -> None:
+        """Track an optimizer that the script has created, or what represents one."""
+        self._on_created(optimizer)
+        for listener in self.after_creation:
+            listener()
+
     def number_of(self, optimizer: Optimizer) -> int:
         """The optimizer's number."""
         number = self._numbers.get(optimizer)
@@ -58,9 +64,7 @@ class Optimizers:
             except BaseException as error:
                 drop_frame(error)
                 raise
-            self._on_created(optimizer)
-            for listener in self.after_creation:
-                listener()
+            self.add(optimizer)
             return result
 
         return tracked

@@ -111,6 +111,10 @@ class Names:
                 if self.name_of(parameter) is None:
                     self._add(f"optimizer_{index}.group_{group}.{position}", parameter)
 
+    def name(self, parameter: Tensor, name: str) -> None:
+        """Name a parameter, unless it has a name."""
+        self._add(mask_name(name), parameter)
+
     def name_leaves(self, leaves: list[Tensor]) -> None:
         """Name tensors that belong to no module or optimizer."""
         for position, leaf in enumerate(leaves):

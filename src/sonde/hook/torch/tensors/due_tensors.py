@@ -256,7 +256,7 @@ def first_samples(tensor: Tensor) -> Tensor:
 
 
 def _is_bias(name: str) -> bool:
-    return name == "bias" or name.endswith((".bias", "_bias"))
+    return name == "bias" or name.endswith((".bias", "/bias", "_bias"))
 
 
 def file_tensor(tensors: StepTensors, name: str, tensor: Tensor, request: TensorRequest) -> None:

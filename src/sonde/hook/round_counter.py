@@ -6,10 +6,9 @@ some 60 ms. Such rounds are recorded one by one only as often as the budget allo
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from sonde.clock import NANOSECONDS, thread_cpu_ns
-from sonde.hook.boosting.inspector import Inspector
 from sonde.hook.budget import COUNTED_STEP_NS
 from sonde.hook.rest_schedule import RestSchedule
 from sonde.hook.session import Session
@@ -38,11 +37,24 @@ class CountedRounds:
 ReadColumns = Callable[[int, Sequence[tuple[int, Any]]], Columns]
 
 
+class InspectionSchedule(Protocol):
+    """When rounds are inspected."""
+
+    def rounds_until_due(self) -> int:
+        """Number of rounds until one is inspected regardless of the budget."""
+
+    def rounds_counted(self, rounds: int) -> None:
+        """Count rounds that were not asked for."""
+
+
 class RoundCounter:
     """Notes the ends of rounds while none needs to be recorded by itself."""
 
     def __init__(
-        self, session: Session, inspector: Inspector, record: Callable[[CountedRounds], None]
+        self,
+        session: Session,
+        inspector: InspectionSchedule,
+        record: Callable[[CountedRounds], None],
     ) -> None:
         self._session = session
         self._inspector = inspector

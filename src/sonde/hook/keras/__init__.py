@@ -1,0 +1,1 @@
+"""Keras: its training loop on each of its backends, seen from inside."""
