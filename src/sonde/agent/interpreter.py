@@ -19,7 +19,7 @@ _FIRST_LINE_BYTES = 512
 _NOT_LOADED = "Sonde's hook could not be loaded into the process"
 
 # Checksum of hook/inject/sitecustomize.py; `make startup` writes it.
-STARTUP_CRC32 = 0x590B6C97
+STARTUP_CRC32 = 0xC527588A
 
 
 def why_isolated(command: Sequence[str], injected: Path) -> str | None:

@@ -26,12 +26,12 @@ except OSError:
     _REPORT = b""
 # written by `make startup` from the adapters in hook/frameworks
 _BY_ADAPTERS = (
+    "keras.src.backend.torch.trainer",
     "lightgbm",
     "torch",
     "torch.distributed.checkpoint",
     "xgboost",
     "accelerate",
-    "keras.src.backend.torch.trainer",
     "lightning.pytorch",
     "pytorch_lightning",
     "transformers.trainer",
