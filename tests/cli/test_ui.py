@@ -231,5 +231,5 @@ def test_unknown_rule_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
         raise UsageError("There is none.")
 
     monkeypatch.setattr("sonde.rules.load_rule", load_rule)
-    assert [server._rule_page("BroughtWithAJob") for _ in range(3)] == [None] * 3
+    assert [server.rule_page("BroughtWithAJob") for _ in range(3)] == [None] * 3
     assert requested == ["BroughtWithAJob"]

@@ -1,5 +1,7 @@
 // Typed requests to the server; errors carry a message for the user.
 
+import { bundle } from "./bundle";
+import { bundledFrame, bundledJson } from "./bundled_replies";
 import { type BufferView, decodeFrame, type Frame } from "./frames";
 import type { FindingDocument, JobDocument, Severity } from "./generated/api_types";
 
@@ -112,6 +114,7 @@ export async function getJson<T>(
   query: Query = {},
   signal?: AbortSignal,
 ): Promise<T> {
+  if (bundle) return (await bundledJson(bundle, path, query)) as T;
   const response = await request(address(path, query), signal ? { signal } : {});
   return (await response.json()) as T;
 }
@@ -121,6 +124,7 @@ export async function getFrame<Header>(
   query: Query = {},
   signal?: AbortSignal,
 ): Promise<Frame<Header>> {
+  if (bundle) return (await bundledFrame(bundle, path, query)) as Frame<Header>;
   const response = await request(address(path, query), signal ? { signal } : {});
   return decodeFrame<Header>(await response.arrayBuffer());
 }

@@ -1,6 +1,7 @@
 // Routing by URL hash: #/jobs/NAME/nodes?t=420-700&sel=480-630&node=a
 
 import { signal } from "@preact/signals";
+import { bundle } from "./bundle";
 
 export type Parameters = Readonly<Record<string, string>>;
 /** `page` is jobs, compare or a page of a job; `job` is empty for the first two. */
@@ -120,7 +121,11 @@ export function startRouter(): void {
   const read = (): void => {
     if (pending) clearTimeout(pending);
     pending = undefined;
-    route.value = parseHash(location.hash);
+    const requested = parseHash(location.hash);
+    route.value =
+      bundle && requested.job !== bundle.job
+        ? { page: "overview", job: bundle.job, parameters: {} }
+        : requested;
   };
   addEventListener("hashchange", read);
   read();

@@ -4,6 +4,8 @@ import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { getJson, type JobDocument, jobPath } from "./api";
+import { bundle } from "./bundle";
+import { BundleNote } from "./bundle_note";
 import { HeaderControls } from "./controls";
 import { Toast } from "./controls/toast";
 import { FindingsStrip } from "./findings_strip";
@@ -89,6 +91,7 @@ export function Shell(): JSX.Element {
         Skip to content
       </a>
       <Top />
+      {bundle && <BundleNote bundle={bundle} />}
       {isOpened.value && <HeadlineStrip />}
       {isOpened.value && page !== "overview" && <FindingsStrip />}
       {isOpened.value && shown && ["nodes", "timeline"].includes(page) && <TimeBar />}
@@ -128,8 +131,8 @@ function Top(): JSX.Element {
     <header class="top">
       <div class="where">
         <div class="crumb">
-          <a href="#/">Sonde</a>
-          {name ? (
+          {bundle ? "Sonde" : <a href="#/">Sonde</a>}
+          {name && !bundle ? (
             <>
               {" "}
               / <a href="#/">jobs</a>

@@ -3,6 +3,7 @@
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { JobDocument } from "./api";
+import { bundle } from "./bundle";
 import {
   clampRange,
   isSame,
@@ -51,7 +52,8 @@ export const extent = signal<Range>([0, 1]);
 export const view = signal<Range>([0, 1]);
 export const isRunning = (state: string | undefined): boolean =>
   state === "running" || state === "starting" || state === "stopping";
-export const isLive = computed(() => isRunning(job.value?.state));
+/** Whether the server sends updates of the job. */
+export const isLive = computed(() => bundle === null && isRunning(job.value?.state));
 export const selection = signal<Range | null>(null);
 export const hover = signal<number | null>(null);
 /** The window to load data for: `view`, throttled during quick changes. */

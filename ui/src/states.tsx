@@ -1,6 +1,7 @@
 // Placeholders for data: loading, empty and error states.
 
 import type { ComponentChildren, JSX } from "preact";
+import { bundle } from "./bundle";
 import { connection, reconnects } from "./live";
 import type { Resource } from "./resource";
 
@@ -18,7 +19,8 @@ export function Notice({
   );
 }
 
-function RetryButton(): JSX.Element {
+function RetryButton(): JSX.Element | null {
+  if (bundle) return null;
   return (
     <button type="button" onClick={() => (reconnects.value += 1)}>
       Retry

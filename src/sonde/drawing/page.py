@@ -15,8 +15,8 @@ def whole_page(body: Element, title: str) -> str:
     style = PAGE_STYLE.read_text(encoding="utf-8") + _asset("report.css")
     script = _asset("report.js")
     policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; "
-        f"script-src {repr(_hash(script)) if script else repr('none')}; img-src data:; "
+        f"default-src 'none'; style-src '{content_hash(style)}'; "
+        f"script-src {repr(content_hash(script)) if script else repr('none')}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     head = element(
@@ -36,7 +36,7 @@ def whole_page(body: Element, title: str) -> str:
 def on_paper(html: str, size: str) -> str:
     """Set the paper size of a page, such as A4."""
     style = f"@page{{size:{size}}}"
-    allowed = html.replace("; script-src", f" '{_hash(style)}'; script-src", 1)
+    allowed = html.replace("; script-src", f" '{content_hash(style)}'; script-src", 1)
     return allowed.replace("</head>", f"{element('style', Raw(style))}</head>", 1)
 
 
@@ -45,5 +45,6 @@ def _asset(name: str) -> str:
     return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
-def _hash(text: str) -> str:
+def content_hash(text: str) -> str:
+    """The hash that allows an embedded style or script in a Content Security Policy."""
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

@@ -8,6 +8,7 @@ NaN in floats, 255 in u8 and 65535 in u16.
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -50,11 +51,22 @@ class FrameBuilder:
 
     def build(self, header: dict[str, Any]) -> bytes:
         """The complete frame."""
-        text = json.dumps(
-            replace_non_finite(header), separators=(",", ":"), allow_nan=False
-        ).encode()
-        text += b" " * (-(4 + len(text)) % _ALIGNMENT)
-        return b"".join((len(text).to_bytes(4, "little"), text, *self._chunks))
+        return whole_frame(header, b"".join(self._chunks))
+
+
+def whole_frame(header: Mapping[str, Any], columns: bytes) -> bytes:
+    """A frame from its header and the bytes of its columns."""
+    document = replace_non_finite(dict(header))
+    text = json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
+    text += b" " * (-(4 + len(text)) % _ALIGNMENT)
+    return b"".join((len(text).to_bytes(4, "little"), text, columns))
+
+
+def split_frame(frame: bytes) -> tuple[dict[str, Any], bytes]:
+    """The header of a frame and the bytes of its columns."""
+    end = 4 + int.from_bytes(frame[:4], "little")
+    header: dict[str, Any] = json.loads(frame[4:end])
+    return header, frame[end:]
 
 
 def quantized(values: Column, scale: float, kind: np.dtype[Any]) -> Column:

@@ -2,15 +2,16 @@
 
 import type { JSX } from "preact";
 import { jobPath } from "../api";
+import { bundle } from "../bundle";
 import { isLive, job } from "../state";
 import { MonitoringSelect } from "./monitoring";
 import { ProfileButton } from "./profile";
 import { StopButton } from "./stop";
 
-/** The controls; finished jobs only have a report. */
+/** The controls; finished jobs only have a report, and bundles none. */
 export function HeaderControls(): JSX.Element | null {
   const document = job.value;
-  if (document === null) return null;
+  if (document === null || bundle) return null;
   const { job: name, controls } = document;
   return (
     <div class="controls" role="group" aria-label="Job controls">

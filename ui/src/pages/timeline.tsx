@@ -4,6 +4,7 @@ import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { address, jobPath } from "../api";
+import { bundle } from "../bundle";
 import { FindingsTrack } from "../findings_track";
 import { formatDuration } from "../format";
 import { coarsePixels } from "../nodes/source";
@@ -60,7 +61,7 @@ export function TimelinePage(): JSX.Element {
           <span class="end">
             <WorkerPicker />
             <DragChoice />
-            <Download />
+            {!bundle && <Download />}
           </span>
         </div>
         <ProfiledWindows data={data} />

@@ -3,6 +3,7 @@
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { address, jobPath } from "../api";
+import { bundle } from "../bundle";
 import { phaseName } from "../colors";
 import { formatCount, formatDuration, formatPercent, pluralize } from "../format";
 import { always, useResource } from "../resource";
@@ -41,7 +42,7 @@ export function FlameCard({ profileCount }: { profileCount: ReadonlySignal<numbe
       <header>
         <h2 id="python-title">Python profile</h2>
         {flame.value.value && <ProfileCaption data={flame.value.value} />}
-        {Boolean(flame.value.value?.windows.length) && (
+        {!bundle && Boolean(flame.value.value?.windows.length) && (
           <span class="end">
             <a
               class="button"

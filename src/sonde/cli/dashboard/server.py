@@ -78,7 +78,7 @@ def open_server(
             f"The dashboard requires {error.name}. Install with: pip install sonde"
         ) from error
     library = importlib.import_module("sonde.web.library")
-    job_library = library.Library(store, SystemClock(), _rule_page)
+    job_library = library.Library(store, SystemClock(), rule_page)
     opened: DashboardServer = server.DashboardServer(
         job_library, listening, token, is_local=is_local
     )
@@ -86,7 +86,7 @@ def open_server(
 
 
 @lru_cache(maxsize=512)  # searching for an unknown rule takes 250 ms
-def _rule_page(name: str) -> Mapping[str, Any] | None:
+def rule_page(name: str) -> Mapping[str, Any] | None:
     """The documentation of a built-in rule; None for a job's custom rules."""
     rules = importlib.import_module("sonde.rules")
     pages = importlib.import_module("sonde.cli.rules")
