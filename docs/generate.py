@@ -310,8 +310,9 @@ def _rule(kind: type[Rule]) -> Iterator[str]:
     yield from (f"**What to do:** {pages.advice}", "")
     yield from (f"Needs: {', '.join(need.label for need in kind.needs)}.", "")
     yield from ("| parameter | default | allowed |", "|---|---|---|")
-    for name, allowed, default in describe_parameters(kind):
-        yield f"| `{name}` | `{default}` | {allowed} |"
+    for page in describe_parameters(kind):
+        classic = "" if page.classic == page.default else f", classic: `{page.classic}`"
+        yield f"| `{page.name}` | `{page.default}`{classic} | {page.allowed} |"
 
 
 if __name__ == "__main__":

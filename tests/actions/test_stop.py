@@ -89,3 +89,10 @@ def test_a_trial_run_does_not_stop_the_job(tmp_path: Path) -> None:
     message = action(tmp_path, 'kind = "stop"').trial(occasion(job))
     assert message.startswith("not stopped")
     assert inbox.new_requests() == []
+
+
+def test_a_job_of_another_name_is_not_stopped(tmp_path: Path) -> None:
+    job = FakeJob()
+    stop = action(tmp_path, 'kind = "stop"\njob_prefix = "nightly-"')
+    assert "does not start with 'nightly-'" in stop.perform(occasion(job))
+    assert Inbox(job.backend, job.node).new_requests() == []

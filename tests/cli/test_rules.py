@@ -45,6 +45,7 @@ def test_rules_are_listed_and_shown(capsys: Output) -> None:
         "name": "stddev",
         "allowed": "a number, 0 or more",
         "default": "3",
+        "classic": "5",
     }
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sonde.actions.stop import Stop
 from sonde.engine.action_plan import ActionPlan, plan_actions
 from sonde.errors import UsageError
 from sonde.records.finding import Severity
@@ -83,3 +84,10 @@ def test_invalid_action_settings_are_errors_before_any_rule_fires(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         plan_actions(settings(tmp_path, text), [StepOutlier()], tmp_path)
+
+
+def test_the_stop_that_a_parameter_adds_is_limited_to_jobs_with_a_prefix(tmp_path: Path) -> None:
+    rule = StalledTrainingRule(stop_training_on_fire=True, training_job_name_prefix="nightly-")
+    (stop,) = plan_actions(RunSettings(), [rule], tmp_path).after("StalledTrainingRule")
+    assert isinstance(stop, Stop)
+    assert stop.job_prefix == "nightly-"

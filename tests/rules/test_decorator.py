@@ -8,7 +8,7 @@ import pytest
 import sonde
 from sonde.errors import UsageError
 from sonde.read.window import Window
-from sonde.rules._parameters import build_rule, describe_parameters
+from sonde.rules._parameters import ParameterPage, build_rule, describe_parameters
 from sonde.rules._rule import Rule, State
 from tests.fakes.training import with_losses
 
@@ -44,7 +44,7 @@ def test_name_documentation_and_parameters_come_from_the_function() -> None:
     assert loss_too_large.name() == "LossTooLarge"
     assert loss_too_large.pages().question == "The loss is larger than a limit."
     assert loss_too_large.pages().advice == "train better."
-    assert describe_parameters(loss_too_large) == [("limit", "a number", "2")]
+    assert describe_parameters(loss_too_large) == [ParameterPage("limit", "a number", "2", "2")]
     assert loss_too_large.window_steps == 10
     assert loss_too_large.explains == ("LossSpike",)
 

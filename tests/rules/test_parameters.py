@@ -41,7 +41,7 @@ def test_every_rule_is_named_after_its_file_and_documented(name: str) -> None:
     assert all(rule.endswith(".") for rule in pages.conditions)
     assert pages.advice
     assert kind.needs
-    assert all(default for _, _, default in describe_parameters(kind))
+    assert all(parameter.default for parameter in describe_parameters(kind))
 
 
 @pytest.mark.parametrize("name", rule_names())

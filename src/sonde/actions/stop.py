@@ -12,7 +12,7 @@ from sonde.actions._message import one_line
 from sonde.records.finding import Severity
 from sonde.records.request import RequestKind
 from sonde.settings import Key
-from sonde.settings.checks import duration
+from sonde.settings.checks import duration, text
 from sonde.store.control import (
     FROM_WORKER,
     LAST_STEP,
@@ -48,6 +48,7 @@ class Stop(Action):
         key(
             "grace", duration, '"10s"', "time after SIGTERM before SIGKILL is sent", "grace_seconds"
         ),
+        key("job_prefix", text, "", "stop only if the name of the job starts with this"),
     )
     # stopping a healthy job would be the worst failure
     default_severity: ClassVar[Severity] = Severity.CRITICAL
@@ -57,8 +58,11 @@ class Stop(Action):
 
     patience_seconds: float = 60.0
     grace_seconds: float = 10.0
+    job_prefix: str = ""
 
     def perform(self, occasion: Occasion) -> str:
+        if not occasion.job.startswith(self.job_prefix):
+            return f"not stopped: {occasion.job} does not start with {self.job_prefix!r}"
         finding = occasion.episode.finding
         summary = " ".join(finding.message.split()).rstrip(".")
         reason = f"{finding.rule}: {summary}"[:_MAX_REASON_LENGTH]
@@ -67,11 +71,13 @@ class Stop(Action):
         if worker_steps and len(worker_steps) >= max(each.workers for each in worker_steps):
             last = _last_step(worker_steps, _SPARE_SECONDS + 3 * occasion.backend.poll_seconds)
             arguments |= {LAST_STEP: str(last), PATIENCE: f"{self.patience_seconds:g}"}
-            text = f"the job stops after step {last}" if last else "the job stops after this step"
+            message = (
+                f"the job stops after step {last}" if last else "the job stops after this step"
+            )
         else:  # no training, or not all workers reply
-            text = "sent SIGTERM"
+            message = "sent SIGTERM"
         send_request(occasion.backend, occasion.clock, RequestKind.STOP, arguments)
-        return text
+        return message
 
     def already_done(self, occasion: Occasion) -> str:
         prefix = f"{occasion.episode.finding.rule}: "

@@ -90,8 +90,13 @@ def rule_document(kind: type[Rule]) -> dict[str, Any]:
         "needs": [need.label for need in kind.needs],
         "metrics": [need.name for need in kind.needs if isinstance(need, Metric)],
         "parameters": [
-            {"name": name, "allowed": allowed, "default": default}
-            for name, allowed, default in describe_parameters(kind)
+            {
+                "name": parameter.name,
+                "allowed": parameter.allowed,
+                "default": parameter.default,
+                "classic": parameter.classic,
+            }
+            for parameter in describe_parameters(kind)
         ],
     }
 
@@ -110,7 +115,7 @@ def _print_page(kind: type[Rule]) -> None:
             for line in (*_paragraph(title, text), ""):
                 print_line(line)
     rows = [("parameter", "default", "allowed")]
-    rows += [(name, default, allowed) for name, allowed, default in describe_parameters(kind)]
+    rows += [(page.name, page.defaults, page.allowed) for page in describe_parameters(kind)]
     for line in aligned(rows, 3).splitlines():
         print_line(line)
 

@@ -5,12 +5,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sonde.actions import Action, build_action
+from sonde.actions.stop import Stop
 from sonde.records.finding import Severity
 from sonde.rules import Rule, file_name
 from sonde.settings import RunSettings
 
 _STOP = "stop"
-_STOP_PARAMETER = "stop_training_on_fire"  # a parameter that some rules have
+_STOP_PARAMETER = "stop_training_on_fire"  # parameters that some rules have
+_PREFIX_PARAMETER = "training_job_name_prefix"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,4 +85,6 @@ def _implicit_stop(rule: Rule, names: Iterable[str], builder: _ActionBuilder) ->
     """The stop that a parameter of the rule requests, regardless of the severity."""
     if rule.parameters.get(_STOP_PARAMETER) is not True or _STOP in names:
         return []
-    return [replace(builder.get(_STOP), min_severity=Severity.INFO)]
+    stop = replace(builder.get(_STOP), min_severity=Severity.INFO)
+    prefix = str(rule.parameters.get(_PREFIX_PARAMETER) or "")
+    return [replace(stop, job_prefix=prefix) if prefix and isinstance(stop, Stop) else stop]

@@ -7,6 +7,7 @@ from sonde.errors import UsageError, known_names
 from sonde.guard import Guard
 from sonde.plugins import Slot
 from sonde.rules._broken import broken_rule
+from sonde.rules._replaced import REPLACED
 from sonde.rules._rule import Rule
 
 __all__ = ["RULES", "Rule", "file_name", "load_rule", "rule_names"]
@@ -38,6 +39,8 @@ def load_rule(name: str) -> type[Rule]:
     built_in = [slot for slot in RULES if slot.has_file(file)]
     for slot in built_in or [slot for slot in (*RULES, FOREIGN) if file in slot]:
         return _load(slot, file)
+    if file in REPLACED:
+        raise UsageError(f"{_camel_case(file)} is not a rule: {REPLACED[file]}.")
     names = [_class_name(slot, each) for slot in (*RULES, FOREIGN) for each in slot.names()]
     unknown = _camel_case(file)
     raise UsageError(f"No rule is named {unknown!r}.{known_names(unknown, names)}")

@@ -1,12 +1,13 @@
 """Validate and describe parameters of rules from files, the command line and calls."""
 
 import dataclasses
-import json
 import re
 import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
+from math import isfinite
 from typing import Annotated, Any
 
 from sonde.errors import UsageError
@@ -36,7 +37,16 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A string that is a regular expression."""
+    """A string that is a regular expression; a list of them matches what any of them matches."""
+
+    def joined(self, value: object) -> object:
+        """One expression for a list; a comma separates items unless it belongs to an item."""
+        if isinstance(value, str):
+            value = _PATTERN_ITEM.findall(value) if "," in value else value
+        if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+            return value
+        items = [item.strip() for item in value]
+        return items[0] if len(items) == 1 else "|".join(f"(?:{item})" for item in items)
 
     def allows(self, value: str) -> bool:
         """Whether the string is a valid regular expression."""
@@ -47,14 +57,21 @@ class Pattern:
         return True
 
     def __str__(self) -> str:
-        return "a regular expression"
+        return "a regular expression or a list of them"
 
 
+_ITEM = re.compile(r"\s*[+,]\s*")
+# a comma in {2,3}, [a,b] or (a,b) is part of an expression
+_PATTERN_ITEM = re.compile(r"(?:\\.|\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,])+")
+
+ModeName = typing.Literal["train", "eval", "predict", "global"]
 Regex = Annotated[str, Pattern()]
 Percent = Annotated[float, Between(0, 100)]
 Positive = Annotated[float, Between(0)]
 Count = Annotated[int, Between(1)]
 Patience = Annotated[int, Between(0)] | typing.Literal["auto"]
+
+_BOOLEANS = {"true": True, "false": False}
 
 _WORDS: dict[type, str] = {
     int: "an integer",
@@ -86,11 +103,34 @@ def build_rule(kind: type[Rule], parameters: Mapping[str, object], where: str = 
     return kind(**checked)
 
 
-def describe_parameters(kind: type[Rule]) -> list[tuple[str, str, str]]:
-    """Name, allowed values and default of every parameter, as text."""
+@dataclass(frozen=True, slots=True)
+class ParameterPage:
+    """The documentation of a parameter, as text."""
+
+    name: str
+    allowed: str
+    default: str
+    classic: str  # the default with the classic setting
+
+    @property
+    def defaults(self) -> str:
+        """The default of both settings; one value if they are equal."""
+        return (
+            self.default
+            if self.classic == self.default
+            else f"{self.default}, classic: {self.classic}"
+        )
+
+
+def describe_parameters(kind: type[Rule]) -> list[ParameterPage]:
+    """Describe every parameter of a rule, in order of definition."""
     hints = _hints(kind)
     defaults = {field.name: field.default for field in dataclasses.fields(kind)}
-    return [(name, _allowed(hints[name]), _shown(defaults[name])) for name in parameter_names(kind)]
+    classic = {**defaults, **kind.classic_defaults}
+    return [
+        ParameterPage(name, _allowed(hints[name]), _shown(defaults[name]), _shown(classic[name]))
+        for name in parameter_names(kind)
+    ]
 
 
 def _hints(kind: type[Rule]) -> dict[str, Any]:
@@ -116,10 +156,11 @@ def _read(choice: Any, value: object) -> tuple[object, bool]:
     if choice is type(None):
         return None, value is None or value in ("none", "None")
     if typing.get_origin(choice) is typing.Literal:
-        return value, value in typing.get_args(choice)
+        word = _word_of(value)
+        return word, word in typing.get_args(choice)
     if typing.get_origin(choice) is Annotated:
         inner, limits = typing.get_args(choice)
-        result, is_fit = _read(inner, value)
+        result, is_fit = _read(inner, limits.joined(value) if inner is str else value)
         return result, is_fit and limits.allows(result)
     if typing.get_origin(choice) is tuple:
         return _listed(choice, value)
@@ -129,8 +170,15 @@ def _read(choice: Any, value: object) -> tuple[object, bool]:
     return _plain(choice, value)
 
 
+def _word_of(value: object) -> object:
+    """The word of a choice in lower case: `train` for `TRAIN`, `ModeKeys.TRAIN` and its member."""
+    if not isinstance(value, str | Enum):
+        return value
+    return str(value.name if isinstance(value, Enum) else value).rpartition(".")[2].lower()
+
+
 def _listed(choice: Any, value: object) -> tuple[object, bool]:
-    texts = value.split("+") if isinstance(value, str) else value
+    texts = _ITEM.split(value.strip()) if isinstance(value, str) else value
     if not isinstance(texts, list | tuple):
         texts = (texts,)
     read = [_read(typing.get_args(choice)[0], text) for text in texts]
@@ -140,18 +188,24 @@ def _listed(choice: Any, value: object) -> tuple[object, bool]:
 def _plain(choice: Any, value: object) -> tuple[object, bool]:
     if choice is str:
         return value, isinstance(value, str)
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return value, False
     if choice is bool:
+        value = _BOOLEANS.get(value.strip().lower(), value) if isinstance(value, str) else value
         return value, isinstance(value, bool)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    number = _number(value)
+    if number is None:
         return value, False
-    if choice is int:
-        return int(value), value == int(value)
-    return float(value), True
+    return (int(number), number == int(number)) if choice is int else (number, True)
+
+
+def _number(value: object) -> float | None:
+    """A number, also from its text; None if it is not a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
 
 
 def _allowed(hint: Any) -> str:

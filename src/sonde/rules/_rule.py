@@ -77,6 +77,8 @@ class Rule(ABC):
     needs: ClassVar[tuple[Need, ...]] = ()
     # Thresholds beyond the parameters: a frozen dataclass that says where each comes from.
     calibration: ClassVar[object] = None
+    # Defaults of parameters with the classic setting, if they differ from those of the fields.
+    classic_defaults: ClassVar[Mapping[str, object]] = {}
     # Length of a window: a number of training steps, or of seconds.
     window_steps: ClassVar[int | None] = 50
     window_seconds: ClassVar[float | None] = None
@@ -106,6 +108,11 @@ class Rule(ABC):
         rule = super().__new__(cls)
         object.__setattr__(rule, "_explicit", frozenset(values))
         return rule
+
+    def __post_init__(self) -> None:
+        if self.is_classic:
+            for name in self.classic_defaults.keys() - self.explicit_parameters:
+                object.__setattr__(self, name, self.classic_defaults[name])
 
     @abstractmethod
     def check(self, window: Window, state: State) -> Iterator[Finding]:
@@ -186,8 +193,10 @@ class Rule(ABC):
 
 
 def parameter_names(kind: type[Rule]) -> tuple[str, ...]:
-    """The parameters of a rule, in order of definition."""
-    return tuple(field.name for field in dataclasses.fields(kind) if field.name != "setting")
+    """The parameters of a rule in order of definition; inherited ones come last."""
+    fields = {field.name for field in dataclasses.fields(kind)} - {"setting"}
+    names = (name for base in kind.__mro__ for name in inspect.get_annotations(base))
+    return tuple(dict.fromkeys(name for name in names if name in fields))
 
 
 @cache

@@ -162,9 +162,10 @@ def test_a_short_job_reports_how_much_data_is_missing() -> None:
 def test_classic_setting_applies_the_documented_criterion() -> None:
     seconds = np.full(400, 0.1)
     seconds[10:210:20] = 1.0  # ten of them: not more than n_outliers
-    assert evaluate(with_steps(seconds), setting="classic").episodes == ()
+    assert evaluate(with_steps(seconds), setting="classic", stddev=3).episodes == ()
     seconds[399] = 1.0
-    [episode] = evaluate(with_steps(seconds), setting="classic").episodes
+    assert evaluate(with_steps(seconds), setting="classic", stddev=7).episodes == ()
+    [episode] = evaluate(with_steps(seconds), setting="classic", stddev=3).episodes
     limit = seconds.mean() + 3 * seconds.std()
     assert episode.finding.evidence["limit_seconds"] == pytest.approx(limit)
     assert episode.finding.evidence["count"] == 11

@@ -85,7 +85,9 @@ def test_classic_setting_applies_the_documented_criterion() -> None:
     few_high = [99.0] + [50.0] * 19  # the 95th percentile lies between the two highest
     for cpu, triggered in ((at_limit, 0), (below, 1), (few_high, 1)):
         job = with_machine({CPU: cpu, GPU: below, MEMORY: below}, (0, 20))
-        assert evaluate(job, setting="classic", window=20).triggered == triggered
+        assert evaluate(job, setting="classic", patience=0, window=20).triggered == triggered
     job = with_machine({CPU: below, GPU: below, MEMORY: below}, (0, 20))
-    assert evaluate(job, setting="classic", window=10).triggered == 2
-    assert not evaluate(job, setting="classic", window=20, gpu_threshold_p95=69).triggered
+    assert evaluate(job, setting="classic", patience=0, window=10).triggered == 2
+    assert not evaluate(
+        job, setting="classic", patience=0, window=20, gpu_threshold_p95=69
+    ).triggered

@@ -98,11 +98,12 @@ def test_classic_setting_applies_the_documented_criterion(rule: str) -> None:
     host = [over, over, at, over, over, at, 0.0, over]
     gpu = [idle, idle, idle, low, idle, idle, idle, idle]  # 4 of 8 count
     job = with_machine({METRICS[rule]: host, GPU: gpu}, (0, 8))
-    assert evaluate(rule, job, setting="classic").triggered == 0
-    [episode] = evaluate(rule, job, setting="classic", threshold=49.9).episodes
+    limits = {"setting": "classic", "gpu_threshold": 10, "patience": "auto"}
+    assert evaluate(rule, job, **limits).triggered == 0
+    [episode] = evaluate(rule, job, **{**limits, "threshold": 49.9}).episodes
     assert episode.finding.evidence["share_percent"] == 50.0
-    assert evaluate(rule, job, setting="classic", patience=3, threshold=39.9).triggered == 1
-    assert evaluate(rule, job, setting="classic", patience=3, threshold=40).triggered == 0
+    assert evaluate(rule, job, **{**limits, "patience": 3, "threshold": 39.9}).triggered == 1
+    assert evaluate(rule, job, **{**limits, "patience": 3, "threshold": 40}).triggered == 0
 
 
 def test_a_job_that_uses_all_cores_available_to_it_is_saturated() -> None:

@@ -74,11 +74,15 @@ def test_a_fault_is_reported_after_a_minute_of_training(rule: str) -> None:
     assert evaluate(rule, FAULTS[rule]).status is RuleStatus.ISSUES_FOUND
 
 
-@pytest.mark.parametrize("rule", ["LowGPUUtilization", "BatchSize"])
-def test_the_classic_setting_waits_for_a_complete_window(rule: str) -> None:
+@pytest.mark.parametrize(
+    ("rule", "samples"), [("LowGPUUtilization", "1,500"), ("BatchSize", "600")]
+)
+def test_the_classic_setting_waits_for_its_patience_and_a_complete_window(
+    rule: str, samples: str
+) -> None:
     result = evaluate(rule, FAULTS[rule], setting="classic")
     assert result.status is RuleStatus.NOT_ENOUGH_DATA
-    assert "of 500 system samples" in (result.reason or "")
+    assert f"of {samples} system samples" in (result.reason or "")
 
 
 def test_a_starved_gpu_fluctuates_after_a_minute() -> None:

@@ -83,9 +83,10 @@ def test_a_short_job_reports_how_much_data_is_missing() -> None:
 def test_classic_setting_applies_the_documented_criterion() -> None:
     means = [10.0, 15.0, 20.1, 20.1, 19.0, 24.2]  # +5, +5.1, 0, −1.1, +5.2
     curve = np.repeat(means, 4) + np.tile([-1.0, 1.0, -2.0, 2.0], len(means))
-    result = evaluate(used(curve), setting="classic", window=4)
+    small = {"setting": "classic", "window": 4, "patience": 0}
+    result = evaluate(used(curve), **small, increase=5)
     assert result.triggered == 2
     first, second = result.episodes
     assert first.finding.evidence["before_percent"] == pytest.approx(15.0)
     assert second.finding.evidence["after_percent"] == pytest.approx(24.2)
-    assert evaluate(used(curve), setting="classic", window=4, increase=5.15).triggered == 1
+    assert evaluate(used(curve), **small, increase=5.15).triggered == 1

@@ -89,7 +89,7 @@ def test_classic_setting_applies_the_documented_criterion() -> None:
     busiest = [95.0] * 8 + [5.0] * 2
     for low, distance in ((4, 0.2), (5, 0.3)):  # samples out of ten in the lowest bin
         gpus = {"gpu0": busiest, "gpu1": [95.0] * (10 - low) + [5.0] * low}
-        result = evaluate(with_gpus(gpus, (0, 10)), setting="classic", threshold=0.25)
+        result = evaluate(with_gpus(gpus, (0, 10)), setting="classic", threshold=0.25, patience=0)
         assert result.triggered == int(distance > 0.25)
         for episode in result.episodes:
             assert episode.finding.evidence["distance"] == pytest.approx(distance)

@@ -96,6 +96,8 @@ def test_classic_setting_applies_the_documented_criterion() -> None:
     dipping = np.where(np.arange(100) < 6, 5.0, 90.0)
     steady = np.where(np.arange(100) < 4, 5.0, 90.0)
     curve = np.concatenate([low, dipping, steady])
-    result = evaluate(with_gpus({"gpu0": curve}, (0, 300)), setting="classic")
+    result = evaluate(
+        with_gpus({"gpu0": curve}, (0, 300)), setting="classic", window=100, patience=0
+    )
     assert result.triggered == 2
     assert result.episodes[-1].finding.evidence["kind"] == "fluctuating"

@@ -45,8 +45,19 @@ SMALLER: dict[str, dict[str, object]] = {
 }
 
 
+MANY_SAMPLES: dict[str, dict[str, object]] = {  # by default, with the classic setting
+    "IOBottleneck": {"patience": "auto"},
+    "LowGPUUtilization": {"patience": "auto"},
+    "GPUMemoryIncrease": {"window": 10, "increase": 0.4},
+}
+
+
 def rules(setting: Setting) -> list[Rule]:
-    return [load_rule(item)(setting=setting, **SMALLER.get(item, {})) for item in NAMES]
+    fewer = MANY_SAMPLES if setting is Setting.CLASSIC else {}
+    return [
+        load_rule(item)(setting=setting, **SMALLER.get(item, {}), **fewer.get(item, {}))
+        for item in NAMES
+    ]
 
 
 def texts(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:

@@ -176,3 +176,15 @@ def test_pattern_selects_another_scalar_as_loss() -> None:
     [episode] = check(job, tensor_regex="perplex").episodes
     assert "perplexity has not decreased" in episode.finding.message
     assert check(job, tensor_regex="perplex").datapoints == 300
+
+
+def test_the_global_mode_checks_the_losses_of_all_modes() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(40):
+        worker.scalar("loss", step, 3.0 - step / 20).scalar("loss", step, 3.0, mode="eval")
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    job.end()
+    assert check(job, setting="classic", mode="TRAIN").triggered == 0
+    assert check(job, setting="classic", mode="GLOBAL").triggered == 3

@@ -133,3 +133,20 @@ def test_classic_setting_follows_the_documented_criterion() -> None:
     assert check(job, setting="classic", patience=2).triggered == 1
     assert check(job, setting="classic", start_step=60).triggered == 2
     assert check(job, setting="classic", ratio_threshold=0.35).triggered == 1
+
+
+def test_an_expression_selects_the_compared_losses() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(60):
+        for name in ("loss", "auxiliary"):
+            worker.scalar(name, step, 1.0)
+        worker.step(step, {"forward": 0.1})
+        if step % 20 == 19:
+            worker.scalar("loss", step // 20, 1.0, mode="eval")
+            worker.scalar("auxiliary", step // 20, 2.0, mode="eval")
+            worker.step(step // 20, {"forward": 0.05}, mode="eval")
+    worker.flush()
+    job.end()
+    assert check(job, setting="classic", tensor_regex="^auxiliary$").triggered == 3
+    assert check(job, setting="classic", tensor_regex="^loss$").triggered == 0

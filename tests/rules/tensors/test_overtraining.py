@@ -78,9 +78,9 @@ def test_classic_setting_follows_the_documented_criterion() -> None:
     losses = [1.0, 0.995, 0.98, 0.98, 0.975, 0.97, 0.971, 0.5, 0.5]
     job = with_losses(losses)
     # no improvement by more than 0.01 since 0.98: four steps to 0.971
-    assert check(job, setting="classic", patience_train=4).triggered == 1
-    assert check(job, setting="classic", patience_train=3).triggered == 2
-    assert check(job, setting="classic").triggered == 0
+    assert check(job, setting="classic", delta=0.01, patience_train=4).triggered == 1
+    assert check(job, setting="classic", delta=0.01, patience_train=3).triggered == 2
+    assert check(job, setting="classic", delta=0.01).triggered == 0
     evaluated = with_evaluations(lambda step: -step, lambda _: 1.0, 12)
     result = check(evaluated, setting="classic")
     assert [episode.finding.subject for episode in result.episodes] == ["validation"]

@@ -115,3 +115,17 @@ def test_classic_setting_follows_the_documented_criterion() -> None:
     assert result.triggered == 1  # six of ten are more than half, five are not
     [episode] = result.episodes
     assert (episode.first_step, episode.finding.evidence["saturated_percent"]) == (1, 60.0)
+
+
+def test_parameters_select_layers_by_name_and_collection() -> None:
+    saturated = {
+        "a.tanh_input_0": ("tanh_input", lambda _: spread(40.0)),
+        "b.sigmoid_input_0": ("sigmoid_input", lambda _: spread(5.0) + 60),
+    }
+    job = with_tensors(saturated, 30)
+    for selection, tensor in (
+        ({"tensor_regex": "^a"}, "a.tanh_input_0"),
+        ({"collection_names": ("sigmoid_input",)}, "b.sigmoid_input_0"),
+    ):
+        [episode] = check(job, **selection).episodes
+        assert episode.finding.evidence["layers"] == [tensor]

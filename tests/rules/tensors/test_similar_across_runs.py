@@ -75,3 +75,9 @@ def test_classic_setting_follows_the_documented_criterion(rate: float, triggered
     # nine inspections of two tensors; with another rate, only the first weights are equal
     result = check(trained(0, rate), setting="classic", other_trial=trained(0).backend.uri)
     assert result.triggered == triggered
+
+
+def test_several_jobs_are_compared_each_for_itself() -> None:
+    same, different = trained(0).backend.uri, trained(1).backend.uri
+    [episode] = check(trained(0), other_trials=(different, same)).episodes
+    assert f"as in {same}" in episode.finding.message

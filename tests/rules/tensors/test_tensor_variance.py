@@ -43,3 +43,15 @@ def test_classic_setting_follows_the_documented_criterion() -> None:
     assert result.triggered == 3
     assert check(job, setting="classic", max_threshold=16, min_threshold=0).triggered == 0
     assert result.episodes[0].finding.evidence["variance"] == pytest.approx(16)
+
+
+def test_only_selected_tensors_are_checked() -> None:
+    wide = {
+        "a": ("weights", lambda _: [-9.0, 9.0]),
+        "b": ("gradients", lambda _: [-9.0, 9.0]),
+        "c": ("inputs", lambda _: [-9.0, 9.0]),
+    }
+    job = with_tensors(wide, 60)
+    chosen = check(job, max_threshold=10, collection_names=("gradients",), tensor_regex="^c$")
+    assert {episode.finding.tensor for episode in chosen.episodes} == {"b", "c"}
+    assert check(job, max_threshold=10, tensor_regex=["a", "b"]).triggered

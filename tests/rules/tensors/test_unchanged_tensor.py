@@ -97,3 +97,14 @@ def test_classic_setting_treats_nan_as_equal_if_requested() -> None:
     job = with_tensors({"a": ("inputs", lambda _: [nan, nan])}, 3, at=range(3))
     assert check(job, setting="classic").triggered == 0
     assert check(job, setting="classic", equal_nan=True).triggered == 1
+
+
+@pytest.mark.parametrize("setting", ["calibrated", "classic"])
+def test_a_selected_tensor_is_compared_whatever_the_others_do(setting: str) -> None:
+    tensors: dict[str, tuple[str, Values]] = {"a": ("inputs", still), "b": ("inputs", moving)}
+    job = with_tensors(tensors, 100)
+    assert (
+        check(job, setting=setting, collection_names=("inputs",)).episodes[0].finding.tensor == "a"
+    )
+    assert check(job, setting=setting, tensor_regex="^b$").episodes == ()
+    assert check(job).episodes == ()

@@ -56,3 +56,9 @@ def test_the_classic_setting_judges_every_inspection_to_the_letter() -> None:
 def test_jobs_without_trees_are_not_applicable() -> None:
     job = boosted_job(importance([1.0, 2.0]))
     assert check(job).status is RuleStatus.NOT_APPLICABLE
+
+
+def test_a_collection_selects_the_data_sets_whose_labels_it_holds() -> None:
+    job = boosted_job(classes(SWAPPED))
+    assert check(job, labels_collection="all").episodes
+    assert check(job, labels_collection="my_labels").episodes == ()

@@ -102,6 +102,7 @@ def _stop_rule(settings: RunSettings, rules: list[dict[str, Any]]) -> str:
         if _plain_name(rule.rule) in preventing
         for name in rule.actions or ()
         if settings.actions.of(name).kind == _STOP
+        and "job_prefix" not in settings.actions.of(name).table
     )
     return next(stop_rules, "")
 

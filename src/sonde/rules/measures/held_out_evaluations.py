@@ -5,7 +5,8 @@ first name in alphabetical order. If evaluation results were not recorded, all e
 between two training steps form one evaluation.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,12 +31,15 @@ class EvaluationResult:
     trained: tuple[float, ...]  # training losses since the previous evaluation, in this window
 
 
-def held_out_series(window: Window, state: State) -> tuple[Evaluation, ...] | None:
+def held_out_series(
+    window: Window, state: State, regex: str | None = None
+) -> tuple[Evaluation, ...] | None:
     """Return the evaluations of the selected series, or None if results were not recorded.
 
     Args:
         window: The window to read.
         state: Stores the name of the selected series.
+        regex: Only series whose names match.
     """
     results = evaluations_in(window)
     state["has_results"] = state.get("has_results", False) or bool(results)
@@ -46,8 +50,9 @@ def held_out_series(window: Window, state: State) -> tuple[Evaluation, ...] | No
         for result in results
         if not (result.is_training_data or result.model or result.name == _SANITY_CHECK)
     ]
-    if held_out and "series" not in state:
-        state["series"] = min((result.name for result in held_out), key=_priority)
+    names = [item.name for item in held_out if regex is None or re.search(regex, item.name)]
+    if names and "series" not in state:
+        state["series"] = min(names, key=_priority)
     return tuple(result for result in held_out if result.name == state.get("series"))
 
 
@@ -57,12 +62,20 @@ def training_data_evaluations(window: Window) -> tuple[Evaluation, ...]:
     return tuple(result for result in results if result.is_training_data and not result.model)
 
 
-def evaluations(window: Window, state: State) -> tuple[list[EvaluationResult], list[float]]:
-    """Return the evaluations of a window, and the training losses after the last one."""
-    trained = window.losses()
-    results = held_out_series(window, state)
-    if results is None:
-        return _of_batches(window)
+def evaluations(
+    window: Window, state: State, regex: str | None = None
+) -> tuple[list[EvaluationResult], list[float]]:
+    """Return the evaluations of a window, and the training losses after the last one.
+
+    Args:
+        window: The window to read.
+        state: Stores the name of the selected series.
+        regex: Only losses, or series of evaluations, whose names match.
+    """
+    results = held_out_series(window, state, regex)
+    if results is None or (regex is not None and "series" not in state):
+        return _of_batches(window, regex)
+    trained = _losses(window, "train", regex) or window.losses()
     losses = trained[0].values if trained else np.empty(0)
     steps = trained[0].steps if trained else np.empty(0, np.int64)
     result, begin = [], 0
@@ -90,12 +103,18 @@ def _latest_of_each_step(results: Iterable[EvaluationResult]) -> list[Evaluation
     return latest
 
 
-def _of_batches(window: Window) -> tuple[list[EvaluationResult], list[float]]:
+def _losses(window: Window, mode: str, regex: str | None) -> Sequence[Curve]:
+    if regex is None:
+        return window.losses(mode)
+    return [curve for curve in window.scalars("*", mode) if re.search(regex, curve.name)]
+
+
+def _of_batches(window: Window, regex: str | None) -> tuple[list[EvaluationResult], list[float]]:
     """Group evaluation batches between two training steps into one evaluation each.
 
     Returns the same as `evaluations()`.
     """
-    trained, evaluated = window.losses(), window.losses("eval")
+    trained, evaluated = (_losses(window, mode, regex) for mode in ("train", "eval"))
     tables = window.steps()
     losses = trained[0].values if trained else np.empty(0)
     if not evaluated or not tables:

@@ -16,6 +16,7 @@ from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable
 from sonde.read.window import Samples, Window
 from sonde.records.arrays import BoolArray
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._rule import State
 from sonde.rules.measures.data_waits import DELIBERATE
 
@@ -36,7 +37,6 @@ class Calibration:
     warm_up_steps: int = 3  # of an attempt: a compiled model compiles again in its second step
     pause_share: float = 0.5  # of a step, spent on evaluation and checkpoints
     max_pauses: int = 64  # remembered; older ones have been applied
-    classic_seconds: float = 120.0  # between decisions about the whole job so far
 
 
 LIMITS = Calibration()
@@ -102,6 +102,18 @@ class SampleFilter:
         return remaining, len(times_ns)
 
 
+def missing_samples(
+    has: int, needed: int, patience: int | Literal["auto"], state: State
+) -> str | Shortfall:
+    """How many samples are missing, including those that `patience` skips; empty if none are."""
+    if has >= needed:
+        return ""
+    if patience == "auto":
+        return Shortfall(has, needed, DataUnit.SYSTEM_SAMPLES)
+    skipped = max(state.of("skipped").values(), default=0)
+    return Shortfall(skipped + has, patience + needed, DataUnit.SYSTEM_SAMPLES)
+
+
 def _pauses(table: StepTable) -> Iterator[list[int]]:
     """Yield start and end of the steps that mostly evaluate or save a checkpoint."""
     paused_ns = sum(table.phases_ns[phase] for phase in DELIBERATE)
@@ -115,15 +127,6 @@ def _is_outside(times_ns: Instants, intervals: Sequence[Sequence[int]]) -> BoolA
     for start_ns, end_ns in intervals:
         is_outside &= (times_ns < start_ns) | (times_ns > end_ns)
     return is_outside
-
-
-def classic_is_due(window: Window, state: State) -> bool:
-    """Whether a rule with the classic setting decides again: every two minutes and at the end."""
-    state.setdefault("due_ns", window.start_ns + round(LIMITS.classic_seconds * NANOSECONDS))
-    is_due = window.is_last or window.end_ns >= state["due_ns"]
-    if is_due:
-        state["due_ns"] = window.end_ns + round(LIMITS.classic_seconds * NANOSECONDS)
-    return is_due
 
 
 def full_windows(subject: State, counted: Datapoints, size: int) -> Iterator[Values]:

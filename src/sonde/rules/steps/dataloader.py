@@ -18,7 +18,8 @@ from sonde.records.profile import OperationCategory
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Phase
 from sonde.rules._parameters import Positive
-from sonde.rules._rule import Rule, Section, State
+from sonde.rules._profiling_rule import ProfilingRule
+from sonde.rules._rule import Section, State
 from sonde.rules.measures.contention import core_share
 from sonde.rules.measures.data_waits import Waits
 from sonde.rules.measures.training_loader import (
@@ -51,7 +52,7 @@ class Calibration:
 LIMITS = Calibration()
 
 
-class Dataloader(Rule):
+class Dataloader(ProfilingRule):
     """The number of loader processes does not match the cores, or memory is not pinned.
 
     Why it matters: With too few processes the device waits; too many use memory and compete for

@@ -10,12 +10,13 @@ from sonde.records.finding import Finding
 from sonde.records.need import Steps
 from sonde.records.step import Mode
 from sonde.rules._parameters import Positive
-from sonde.rules._rule import Rule, Section, State
+from sonde.rules._profiling_rule import ProfilingRule
+from sonde.rules._rule import Section, State
 
 _OTHER_MODES = (Mode.EVAL.value, Mode.PREDICT.value)
 
 
-class MaxInitializationTime(Rule):
+class MaxInitializationTime(ProfilingRule):
     """The first training step comes late, or not at all.
 
     Why it matters: Every start costs machine time in which nothing is learned.

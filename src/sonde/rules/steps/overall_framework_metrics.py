@@ -11,7 +11,8 @@ from sonde.records.finding import Evidence, Finding
 from sonde.records.need import Steps
 from sonde.records.profile import OperationCategory
 from sonde.records.step import Mode
-from sonde.rules._rule import Rule, Section, State
+from sonde.rules._profiling_rule import ProfilingRule
+from sonde.rules._rule import Section, State
 
 _OPERATIONS = {
     "CPU operators": (OperationCategory.OPERATOR.value,),
@@ -23,7 +24,7 @@ _OPERATIONS = {
 }
 
 
-class OverallFrameworkMetrics(Rule):
+class OverallFrameworkMetrics(ProfilingRule):
     """Where does the job's time go? Statistics only: it never fires.
 
     Why it matters: It shows where to look first: training, evaluation or the time in between;

@@ -49,6 +49,8 @@ class StalledTrainingRule(Rule):
     - If the job's processes are idle (below 10% of a core): for 10 minutes or 10 times the longest
       pause, if that is shorter.
     - Not applied before 10 steps are done.
+    - `stop_training_on_fire` stops the job, unless its name does not start with
+      `training_job_name_prefix`.
     - Classic, or if you set `threshold`: for `threshold` seconds, also if training continued
       afterward.
     What to do: Check where the workers are stuck (`sonde profile`, `py-spy dump`): usually a
@@ -57,6 +59,7 @@ class StalledTrainingRule(Rule):
 
     threshold: Positive = 1800.0
     stop_training_on_fire: bool = False
+    training_job_name_prefix: str | None = None
 
     section = Section.SPEED
     calibration = LIMITS

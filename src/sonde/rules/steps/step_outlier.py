@@ -1,8 +1,8 @@
 """StepOutlier: some steps take far longer than the others."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,9 @@ from sonde.records.finding import Finding
 from sonde.records.need import Observations, Steps
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import COMPUTING_PHASES, DELIBERATE_PHASES, Mode, Phase
-from sonde.rules._parameters import Count, Positive
-from sonde.rules._rule import Rule, Section, State
+from sonde.rules._parameters import Count, ModeName, Positive
+from sonde.rules._profiling_rule import ProfilingRule
+from sonde.rules._rule import Section, State
 from sonde.rules.measures.standstills import STANDSTILLS, Pause, find_pauses, record_standstills
 from sonde.rules.measures.training_kind import has_rollout
 
@@ -97,7 +98,7 @@ class _Outliers:
         return cls(steps, seconds[is_long], median, by_phase, typical_by_phase, evaluations)
 
 
-class StepOutlier(Rule):
+class StepOutlier(ProfilingRule):
     """Some steps take far longer than the others.
 
     Why it matters: With several workers, all of them wait for the slowest step, and rare long steps
@@ -117,10 +118,14 @@ class StepOutlier(Rule):
 
     stddev: Positive = STEP_DEVIATIONS
     n_outliers: Count = 10
-    mode: Literal["train", "eval", "predict"] | None = None
+    mode: ModeName | None = None
 
     section = Section.SPEED
     calibration = LIMITS
+    classic_defaults: ClassVar[Mapping[str, object]] = {
+        **ProfilingRule.classic_defaults,
+        "stddev": 5.0,
+    }
     needs = (*(Steps(mode) for mode in _MODES), Observations(STANDSTILLS))
     window_steps: ClassVar[int] = 100
     recovers_after: ClassVar[int] = 5
@@ -129,7 +134,7 @@ class StepOutlier(Rule):
         """Look for outliers and single long pauses among the steps of every worker."""
         record_standstills(window, state.of("standstills"))
         is_alone = len(window.attempt.ranks) == 1
-        for mode in _MODES if self.mode is None else (self.mode,):
+        for mode in _MODES if self.mode in (None, "global") else (self.mode,):
             for table in window.steps(mode):
                 mode_state = state.of("modes", mode, table.worker)
                 if self.is_classic:

@@ -14,13 +14,14 @@ from sonde.clock import NANOSECONDS
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Evidence, Finding
 from sonde.records.need import Metric
-from sonde.records.shortfall import DataUnit, Shortfall
+from sonde.records.shortfall import Shortfall
 from sonde.rules._parameters import Patience, Percent
-from sonde.rules._rule import Rule, State
+from sonde.rules._profiling_rule import ProfilingRule
+from sonde.rules._rule import State
 from sonde.rules.measures.system_samples import (
     SampleFilter,
     Values,
-    classic_is_due,
+    missing_samples,
     values_at,
 )
 
@@ -42,7 +43,7 @@ class Calibration:
 LIMITS = Calibration()
 
 
-class Bottleneck(Rule):
+class Bottleneck(ProfilingRule):
     """The share of samples in which a host resource is saturated and the GPUs are nearly idle."""
 
     threshold: Percent = 50.0
@@ -73,7 +74,6 @@ class Bottleneck(Rule):
         """Count the samples of each node in which the host is saturated and the GPUs are idle."""
         sample_filter = SampleFilter(self.patience, self.is_classic, is_early=not self.is_classic)
         sample_filter.begin(window, state)
-        is_due = not self.is_classic or classic_is_due(window, state)
         gpus: dict[str, list[Samples]] = {}
         for item in window.system(GPU):
             gpus.setdefault(item.node, []).append(item)
@@ -90,7 +90,7 @@ class Bottleneck(Rule):
                 node = state.of("nodes", host.node)
                 if len(counted):
                     self._add(node, counted[~np.isnan(counted).any(axis=1)], len(gpu_values))
-        for name, node in state.of("nodes").items() if is_due else ():
+        for name, node in state.of("nodes").items():
             if node.get("count"):
                 yield from self._judged(name, State(node), is_last=window.is_last)
 
@@ -98,7 +98,7 @@ class Bottleneck(Rule):
         """How many datapoints are missing."""
         counts = [node.get("count", 0) for node in state.of("nodes").values()]
         has, needed = max(counts, default=0), 1 if self.is_classic else LIMITS.min_samples
-        return "" if has >= needed else Shortfall(has, needed, DataUnit.SYSTEM_SAMPLES)
+        return missing_samples(has, needed, self.patience, state)
 
     def unfit(self, state: State) -> str:
         """The metrics that were not recorded."""

@@ -1,6 +1,6 @@
 """BatchSize: CPU, GPU and GPU memory have room for larger batches."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,9 +13,10 @@ from sonde.read.window import Samples, Window
 from sonde.records.advice import Basis, Bottleneck, Gain, Improvement, Remedy
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
-from sonde.records.shortfall import DataUnit, Shortfall
+from sonde.records.shortfall import Shortfall
 from sonde.rules._parameters import Count, Patience, Percent
-from sonde.rules._rule import Rule, Section, State
+from sonde.rules._profiling_rule import ProfilingRule
+from sonde.rules._rule import Section, State
 from sonde.rules.measures.data_waits import Waits
 from sonde.rules.measures.early_samples import (
     count_steps,
@@ -29,6 +30,7 @@ from sonde.rules.measures.system_samples import (
     SampleFilter,
     Values,
     full_windows,
+    missing_samples,
     sample_count,
     values_at,
 )
@@ -54,7 +56,7 @@ class Calibration:
 LIMITS = Calibration()
 
 
-class BatchSize(Rule):
+class BatchSize(ProfilingRule):
     """CPU, GPU and GPU memory all have room for larger batches.
 
     Why it matters: Larger batches do more work per second on the same GPUs, at the same price.
@@ -80,6 +82,10 @@ class BatchSize(Rule):
 
     section = Section.MACHINE
     calibration = LIMITS
+    classic_defaults: ClassVar[Mapping[str, object]] = {
+        **ProfilingRule.classic_defaults,
+        "patience": 100,
+    }
     needs = (Metric(_CPU), Metric(_GPU), Metric(_MEMORY))
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 15.0
@@ -117,7 +123,7 @@ class BatchSize(Rule):
         """How many datapoints are missing."""
         nodes = state.of("nodes").values()
         has = max((sample_count(node, self.window) for node in nodes), default=0)
-        return "" if has >= self._needed else Shortfall(has, self._needed, DataUnit.SYSTEM_SAMPLES)
+        return missing_samples(has, self._needed, self.patience, state)
 
     def unfit(self, state: State) -> str:
         """The metrics that were not recorded."""

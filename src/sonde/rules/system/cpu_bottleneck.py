@@ -1,5 +1,6 @@
 """CPUBottleneck: the CPU is saturated while GPUs wait."""
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -38,6 +39,10 @@ class CPUBottleneck(Bottleneck):
 
     metric: ClassVar[str] = "cpu.utilization_percent"
     section = Section.MACHINE
+    classic_defaults: ClassVar[Mapping[str, object]] = {
+        **Bottleneck.classic_defaults,
+        "patience": 100,
+    }
     needs = (Metric(metric), Metric(GPU))
 
     @property

@@ -1,6 +1,6 @@
 """GPUMemoryIncrease: the memory use of a GPU keeps growing during training."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,10 +12,11 @@ from sonde.formats import format_duration, format_percent
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
-from sonde.records.shortfall import DataUnit, Shortfall
+from sonde.records.shortfall import Shortfall
 from sonde.rules._parameters import Count, Patience, Percent
-from sonde.rules._rule import Rule, Section, State
-from sonde.rules.measures.system_samples import Rows, SampleFilter, window_means
+from sonde.rules._profiling_rule import ProfilingRule
+from sonde.rules._rule import Section, State
+from sonde.rules.measures.system_samples import Rows, SampleFilter, missing_samples, window_means
 
 _METRIC = "gpu.memory_used_percent"
 
@@ -33,7 +34,7 @@ class Calibration:
 LIMITS = Calibration()
 
 
-class GPUMemoryIncrease(Rule):
+class GPUMemoryIncrease(ProfilingRule):
     """GPU memory use keeps growing during training.
 
     Why it matters: Sooner or later the job runs out of memory, usually long after the cause.
@@ -55,6 +56,12 @@ class GPUMemoryIncrease(Rule):
 
     section = Section.MACHINE
     calibration = LIMITS
+    classic_defaults: ClassVar[Mapping[str, object]] = {
+        **ProfilingRule.classic_defaults,
+        "increase": 10.0,
+        "window": 500,
+        "patience": 100,
+    }
     needs = (Metric(_METRIC),)
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 15.0
@@ -83,9 +90,7 @@ class GPUMemoryIncrease(Rule):
         """How many datapoints are missing."""
         counts = [int(gpu.get("windows", 0)) for gpu in state.of("gpus").values()]
         has, needed = max(counts, default=0), 2 if self.is_classic else MIN_POINTS
-        if has >= needed:
-            return ""
-        return Shortfall(has * self.window, needed * self.window, DataUnit.SYSTEM_SAMPLES)
+        return missing_samples(has * self.window, needed * self.window, self.patience, state)
 
     def _classic(self, samples: Samples, time_ns: int, mean: float, gpu: State) -> Finding:
         before = gpu.get("mean", mean)

@@ -1,5 +1,6 @@
 """IOBottleneck: the node waits for its disks while GPUs wait."""
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -37,6 +38,11 @@ class IOBottleneck(Bottleneck):
 
     metric: ClassVar[str] = "cpu.iowait_percent"
     section = Section.MACHINE
+    classic_defaults: ClassVar[Mapping[str, object]] = {
+        **Bottleneck.classic_defaults,
+        "gpu_threshold": 70.0,
+        "patience": 1000,
+    }
     needs = (Metric(metric), Metric(GPU))
 
     @property

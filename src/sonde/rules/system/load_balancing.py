@@ -1,7 +1,7 @@
 """LoadBalancing: some GPUs of a job do much more work than others."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
@@ -13,11 +13,12 @@ from sonde.formats import format_percent
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
-from sonde.records.shortfall import DataUnit, Shortfall
+from sonde.records.shortfall import Shortfall
 from sonde.rules._parameters import Patience, Positive
-from sonde.rules._rule import Rule, Section, State
+from sonde.rules._profiling_rule import ProfilingRule
+from sonde.rules._rule import Section, State
 from sonde.rules.measures.job_gpus import holds_memory, record_job_memory
-from sonde.rules.measures.system_samples import SampleFilter, Values, classic_is_due
+from sonde.rules.measures.system_samples import SampleFilter, Values, missing_samples
 
 _METRIC = "gpu.utilization_percent"
 
@@ -40,7 +41,7 @@ class Calibration:
 LIMITS = Calibration()
 
 
-class LoadBalancing(Rule):
+class LoadBalancing(ProfilingRule):
     """Some GPUs of a job do much more work than others.
 
     Why it matters: All GPUs wait for the busiest one, and you pay for all of them.
@@ -63,6 +64,11 @@ class LoadBalancing(Rule):
 
     section = Section.MACHINE
     calibration = LIMITS
+    classic_defaults: ClassVar[Mapping[str, object]] = {
+        **ProfilingRule.classic_defaults,
+        "threshold": 0.5,
+        "patience": 10,
+    }
     needs = (Metric(_METRIC),)
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 15.0
@@ -72,7 +78,6 @@ class LoadBalancing(Rule):
         """Update the utilization histograms of all GPUs, and compare them."""
         sample_filter = SampleFilter(self.patience, self.is_classic, is_early=not self.is_classic)
         sample_filter.begin(window, state)
-        is_due = not self.is_classic or classic_is_due(window, state)
         record_job_memory(window, state)
         gpus = state.of("gpus")
         for samples in window.system(_METRIC):
@@ -89,15 +94,16 @@ class LoadBalancing(Rule):
         is_first = not state.get("was_even")
         needed = LIMITS.min_samples if is_first else LIMITS.full_samples
         needed = 1 if self.is_classic else needed
-        if is_due and len(counts) > 1 and min(counts) >= needed:
+        if len(counts) > 1 and min(counts) >= needed:
             yield from self._judge(state, min(counts))
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
-        if self.is_classic or state.get("judged"):
+        if state.get("judged"):
             return ""
         has = min(sum(gpu["counts"]) for gpu in state.of("gpus").values())
-        return Shortfall(has, LIMITS.min_samples, DataUnit.SYSTEM_SAMPLES)
+        needed = 1 if self.is_classic else LIMITS.min_samples
+        return missing_samples(has, needed, self.patience, state)
 
     def unfit(self, state: State) -> str:
         """Jobs with one GPU."""

@@ -1,6 +1,6 @@
 """LowGPUUtilization: a GPU is underused, constantly or intermittently."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,9 +12,10 @@ from sonde.formats import format_duration, format_exact_percent, format_percent
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
-from sonde.records.shortfall import DataUnit, Shortfall
+from sonde.records.shortfall import Shortfall
 from sonde.rules._parameters import Count, Patience, Percent
-from sonde.rules._rule import Rule, Section, State
+from sonde.rules._profiling_rule import ProfilingRule
+from sonde.rules._rule import Section, State
 from sonde.rules.measures.early_samples import (
     count_steps,
     holds_in_each_quarter,
@@ -22,7 +23,13 @@ from sonde.rules.measures.early_samples import (
     min_samples,
     recent_rows,
 )
-from sonde.rules.measures.system_samples import SampleFilter, Values, full_windows, sample_count
+from sonde.rules.measures.system_samples import (
+    SampleFilter,
+    Values,
+    full_windows,
+    missing_samples,
+    sample_count,
+)
 
 _METRIC = "gpu.utilization_percent"
 
@@ -43,7 +50,7 @@ class Calibration:
 LIMITS = Calibration()
 
 
-class LowGPUUtilization(Rule):
+class LowGPUUtilization(ProfilingRule):
     """A GPU is underused, constantly or intermittently.
 
     Why it matters: You pay for the whole GPU, busy or not.
@@ -70,6 +77,10 @@ class LowGPUUtilization(Rule):
 
     section = Section.MACHINE
     calibration = LIMITS
+    classic_defaults: ClassVar[Mapping[str, object]] = {
+        **ProfilingRule.classic_defaults,
+        "patience": 1000,
+    }
     needs = (Metric(_METRIC),)
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 15.0
@@ -97,9 +108,7 @@ class LowGPUUtilization(Rule):
     def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
         has = max((sample_count(gpu, self.window) for gpu in state.of("gpus").values()), default=0)
-        if has >= self._needed:
-            return ""
-        return Shortfall(has, self._needed, DataUnit.SYSTEM_SAMPLES)
+        return missing_samples(has, self._needed, self.patience, state)
 
     @property
     def _needed(self) -> int:

@@ -9,7 +9,8 @@ from sonde.analyze.sketch import add_to_sketch, sketch_quantiles
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Evidence, Finding
 from sonde.records.need import Metric
-from sonde.rules._rule import Rule, Section, State
+from sonde.rules._profiling_rule import ProfilingRule
+from sonde.rules._rule import Section, State
 
 _METRICS = (
     *("cpu.utilization_percent", "cpu.iowait_percent", "memory.used_percent"),
@@ -20,7 +21,7 @@ _METRICS = (
 _PERCENTILES = (50.0, 95.0, 99.0)
 
 
-class OverallSystemUsage(Rule):
+class OverallSystemUsage(ProfilingRule):
     """How much of each node does the job use? Statistics only: it never fires.
 
     Why it matters: What a job leaves unused could be a smaller machine, or a second job.

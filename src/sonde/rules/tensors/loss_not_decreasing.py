@@ -1,9 +1,8 @@
 """LossNotDecreasing: the loss does not decrease during training."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,10 +16,13 @@ from sonde.records.arrays import FloatArray
 from sonde.records.finding import Finding
 from sonde.records.need import Losses
 from sonde.records.shortfall import DataUnit, Shortfall
-from sonde.rules._parameters import Count, Percent
+from sonde.records.step import Mode
+from sonde.rules._parameters import Count, ModeName, Percent, Regex
 from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.curve_selection import curves_of
 from sonde.rules.measures.predictions import NEEDS as PREDICTION_NEEDS
 from sonde.rules.measures.predictions import Predictions
+from sonde.rules.measures.tensor_selection import LOSSES
 from sonde.rules.measures.training_kind import was_reinforcement_learning
 
 Fall = tuple[float, float]  # the decrease and its standard error
@@ -81,12 +83,12 @@ class LossNotDecreasing(Rule):
     """
 
     collection_names: tuple[str, ...] | None = None
-    tensor_regex: str | None = None
+    tensor_regex: Regex | None = None
     use_losses_collection: bool = True
     num_steps: Count = 10
     diff_percent: Percent = 0.1
     increase_threshold_percent: float = 5.0
-    mode: Literal["train", "eval", "predict"] | None = None
+    mode: ModeName | None = None
 
     section = Section.TRAINING
     calibration = LIMITS
@@ -96,13 +98,12 @@ class LossNotDecreasing(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compare the loss with its earlier values."""
-        curves = self._curves(window, state)
-        for curve in curves:
+        for curve, has_others in self._curves(window, state):
             if self.is_classic:
                 yield from self._check_classic(curve, state.of(curve.name, curve.mode))
             elif was_reinforcement_learning(window, state.of("kind")):
                 state["unfit"] = "reinforcement learning: the loss need not decrease"
-            elif len(curves) == 1 or self.tensor_regex is not None:
+            elif self.tensor_regex is not None or not has_others:
                 yield from self._check_calibrated(window, curve, state.of(curve.name, curve.mode))
             else:
                 state["unfit"] = "with alternating losses, none of them has to decrease"
@@ -126,29 +127,26 @@ class LossNotDecreasing(Rule):
         """Return a reason if the loss need not decrease."""
         return str(state.get("unfit", ""))
 
-    def _curves(self, window: Window, state: State) -> Sequence[Curve]:
-        """Return the curves used as loss, in the requested mode."""
+    def _curves(self, window: Window, state: State) -> Iterator[tuple[Curve, bool]]:
+        """Yield the curves used as loss, and whether their mode has others."""
+        for mode in self._modes(window, state):
+            curves = self._curves_of(window, mode)
+            yield from ((curve, len(curves) > 1) for curve in curves)
+
+    def _modes(self, window: Window, state: State) -> tuple[str, ...]:
         if self.mode is not None:
-            return self._curves_of(window, self.mode)
+            return tuple(Mode) if self.mode == "global" else (self.mode,)
         if self.is_classic:
-            evaluations = self._curves_of(window, "eval")
-            state["has_eval"] = state.get("has_eval", False) or bool(evaluations)
-            if state["has_eval"]:
-                return evaluations
-        return self._curves_of(window, "train")
+            has_eval = state.get("has_eval", False) or bool(self._curves_of(window, "eval"))
+            state["has_eval"] = has_eval
+            return ("eval",) if has_eval else ("train",)
+        return ("train",)
 
     def _curves_of(self, window: Window, mode: str) -> Sequence[Curve]:
-        curves: list[Curve] = []
         names = self.collection_names or ()
-        if self.tensor_regex is not None:
-            scalars = window.scalars("*", mode)
-            curves += [curve for curve in scalars if re.search(self.tensor_regex, curve.name)]
-        elif "losses" in names or (self.use_losses_collection and not names):
-            curves += window.losses(mode)
-        for name in names:
-            for tensor in window.tensors(name, mode):
-                rows = (tensor.steps, tensor.rows.times_ns, tensor.values("mean"))
-                curves.append(Curve(tensor.name, mode, *rows))
+        is_default = self.use_losses_collection and not names and self.tensor_regex is None
+        collections = (LOSSES,) if is_default else names
+        curves = curves_of(window, mode, collections, self.tensor_regex)
         window.count(sum(len(curve) for curve in curves if curve.name not in LossNames()))
         return curves
 

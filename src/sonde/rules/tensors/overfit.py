@@ -12,7 +12,7 @@ from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Losses, Steps
 from sonde.records.shortfall import DataUnit, Shortfall
-from sonde.rules._parameters import Count, Positive
+from sonde.rules._parameters import Count, Positive, Regex
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.accuracy import is_same_batch_again
 from sonde.rules.measures.held_out_evaluations import EvaluationResult, evaluations
@@ -49,7 +49,8 @@ class Overfit(Rule):
       all progress and 4 times the noise, in 3 evaluations in a row.
     - At the same time, the training loss is below its value at that best and at least 10%
       (`ratio_threshold`) below the validation loss.
-    - Needs 5 evaluations of data that is not trained on. Not applied to alternating losses, and if
+    - `tensor_regex` selects the loss by its name, or the evaluation by its name.
+      Needs 5 evaluations of data that is not trained on. Not applied to alternating losses, and if
       training repeats the same few batches.
     - Classic: a validation loss is `ratio_threshold` above the mean training loss since the
       previous evaluation, `patience` times in a row.
@@ -57,6 +58,7 @@ class Overfit(Rule):
     augmentation, weight decay, dropout, or a smaller model.
     """
 
+    tensor_regex: Regex | None = None
     start_step: int = 0
     patience: Count = 1
     ratio_threshold: Positive = 0.1
@@ -71,8 +73,8 @@ class Overfit(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compare every evaluation with the training since the previous one."""
         window.steps("eval")
-        results, remaining_losses = evaluations(window, state)
-        if len(window.losses()) > 1:
+        results, remaining_losses = evaluations(window, state, self.tensor_regex)
+        if self.tensor_regex is None and len(window.losses()) > 1:
             state["unfit"] = "with alternating losses, none of them is the training loss"
         if is_same_batch_again(window, state.of("batches")):
             state["unfit"] = "training repeats the same few batches"

@@ -1,6 +1,6 @@
 """Overtraining: training continues long after the loss has stopped improving."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -64,6 +64,7 @@ class Overtraining(Rule):
 
     section = Section.TRAINING
     calibration = LIMITS
+    classic_defaults: ClassVar[Mapping[str, object]] = {"delta": 0.1}
     needs = (Losses(),)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0

@@ -1,5 +1,6 @@
 """SaturatedActivation: inputs of activations are so large that gradients are zero."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
@@ -10,7 +11,7 @@ from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding
 from sonde.records.need import Statistics
 from sonde.records.shortfall import DataUnit, Shortfall
-from sonde.rules._parameters import Percent
+from sonde.rules._parameters import Percent, Regex
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.streaks import Streaks
 from sonde.rules.measures.tensor_selection import layers_affected
@@ -48,11 +49,14 @@ class SaturatedActivation(Rule):
       beyond 3 (tanh) or 6 (sigmoid) from its first 5 steps on, at 5 recorded steps that span 20.
     - Shares come from histograms, or from mean and standard deviation without them.
       `threshold_inactivity` is accepted but has no effect.
-    - Classic: outside the bounds at any recorded step.
+    - `collection_names` and `tensor_regex` restrict the check to some of these inputs. Classic:
+      outside the bounds at any recorded step.
     What to do: Initialize the preceding layers with smaller weights, normalize inputs or add a
     normalization before the activation, or lower the learning rate.
     """
 
+    collection_names: tuple[str, ...] | None = None
+    tensor_regex: Regex = ".*tanh_input|.*sigmoid_input"
     threshold_tanh_min: float = -9.4999
     threshold_tanh_max: float = 9.4999
     threshold_sigmoid_min: float = -23.0
@@ -72,7 +76,7 @@ class SaturatedActivation(Rule):
         worst: dict[str, tuple[float, WindowTensor]] = {}
         outputs = set() if self.is_classic else _output_shapes(window)
         for kind in _KINDS:
-            for tensor in window.tensors(f"{kind}_input", with_histogram=True):
+            for tensor in self._selected(window, f"{kind}_input"):
                 for step, percent in self._percents(kind, tensor):
                     state["looks"] = state.get("looks", 0) + 1
                     is_saturated = percent > self.threshold_layer
@@ -106,6 +110,17 @@ class SaturatedActivation(Rule):
                 max(last for _, last in spans.values()),
             )
             yield self._finding(layers, steps, subject="saturated")
+
+    def _selected(self, window: Window, collection: str) -> Iterator[WindowTensor]:
+        """Yield the inputs that the parameters select; all of them by default."""
+        is_by_name = "tensor_regex" in self.explicit_parameters
+        is_by_collection = self.collection_names is not None
+        for tensor in window.tensors(collection, with_histogram=True):
+            collections = tensor.info.collections if tensor.info is not None else (collection,)
+            is_member = bool({*collections, "all"} & {*(self.collection_names or ())})
+            is_match = is_by_name and re.search(self.tensor_regex, tensor.name) is not None
+            if is_member or is_match or not (is_by_name or is_by_collection):
+                yield tensor
 
     def _is_bounded(self, kind: str) -> bool:
         return bool(self.explicit_parameters & {f"threshold_{kind}_min", f"threshold_{kind}_max"})

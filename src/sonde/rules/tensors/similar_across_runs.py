@@ -43,14 +43,15 @@ class SimilarAcrossRuns(Rule):
     How it decides:
     - Tensors of the same name and step have equal counts, zeros, extremes and sums (within 1e-6),
       at 3 recorded steps in a row. Classic: at any step.
-    - Not applied unless `other_trial` names the other job, by its name in the same store or by its
-      URI.
+    - Not applied unless `other_trial` or `other_trials` names other jobs, by their names in the
+      same store or by their URIs.
     What to do: Check that the seed, the data and the setting under test really differ.
     """
 
     collection_names: tuple[str, ...] | None = None
     tensor_regex: Regex | None = None
     other_trial: str | None = None
+    other_trials: tuple[str, ...] = ()
 
     section = Section.MODEL
     calibration = LIMITS
@@ -66,9 +67,11 @@ class SimilarAcrossRuns(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compare the tensors of both jobs at the same steps."""
-        if self.other_trial is None:
-            return
-        theirs = {item.name: item for item in self._selected(window.other_job(self.other_trial))}
+        for job in self._other_jobs:
+            yield from self._compare(window, job, state.of("jobs", job))
+
+    def _compare(self, window: Window, job: str, state: State) -> Iterator[Finding]:
+        theirs = {item.name: item for item in self._selected(window.other_job(job))}
         streaks = Streaks(state)
         ours = [item for item in self._selected(window) if item.name in theirs]
         common_steps = 0  # the largest number, over all tensors
@@ -78,7 +81,7 @@ class SimilarAcrossRuns(Rule):
             for step, is_same in comparisons:
                 streaks.note(tensor.name, step, holds=is_same)
                 if is_same and self.is_classic:
-                    yield self._finding([tensor.name], (step, step), tensor.name)
+                    yield self._finding([tensor.name], (step, step), job, f"{job}/{tensor.name}")
         state["compared"] = state.get("compared", 0) + common_steps
         same = [
             tensor.name
@@ -88,29 +91,34 @@ class SimilarAcrossRuns(Rule):
         if same and not self.is_classic:
             spans = [streaks.steps(name) for name in same]
             steps = (min(first for first, _ in spans), max(last for _, last in spans))
-            yield self._finding(same, steps, self.other_trial)
+            yield self._finding(same, steps, job, job)
 
     def unfit(self, state: State) -> str:
         """Return a reason if the other job is not set."""
         del state
-        return "" if self.other_trial else "set other_trial to the job to compare with"
+        return "" if self._other_jobs else "set other_trial to the job to compare with"
 
     def lacks(self, state: State) -> str | Shortfall:
         """Return how many steps that both jobs have recorded are missing."""
-        count, needed = state.get("compared", 0), 1 if self.is_classic else LIMITS.steps_in_a_row
+        counts = [int(job.get("compared", 0)) for job in state.of("jobs").values()]
+        count, needed = max(counts, default=0), 1 if self.is_classic else LIMITS.steps_in_a_row
         if count >= needed:
             return ""
         return Shortfall(count, needed, DataUnit.COMMON_STEPS)
+
+    @property
+    def _other_jobs(self) -> tuple[str, ...]:
+        return tuple(filter(None, dict.fromkeys((self.other_trial, *self.other_trials))))
 
     def _selected(self, window: Window) -> list[WindowTensor]:
         is_default = self.collection_names is None and self.tensor_regex is None
         collections = _DEFAULT_COLLECTIONS if is_default else self.collection_names or ()
         return chosen_tensors(window, collections, self.tensor_regex)
 
-    def _finding(self, names: list[str], steps: tuple[int, int], subject: str) -> Finding:
+    def _finding(self, names: list[str], steps: tuple[int, int], job: str, subject: str) -> Finding:
         verb = "has" if len(names) == 1 else "have"
         return self.finding(
-            f"{first_and_count(names)} {verb} the same values as in {self.other_trial} "
+            f"{first_and_count(names)} {verb} the same values as in {job} "
             f"from step {steps[0]} to {steps[1]}.",
             step=steps,
             tensor=names[0],

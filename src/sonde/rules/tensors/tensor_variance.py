@@ -8,11 +8,11 @@ import numpy as np
 
 from sonde.read.window import Window
 from sonde.records.finding import Finding
-from sonde.records.need import Statistics
-from sonde.rules._parameters import Positive
+from sonde.records.need import Need, Statistics
+from sonde.rules._parameters import Positive, Regex
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.streaks import Streaks
-from sonde.rules.measures.tensor_selection import tensor_label
+from sonde.rules.measures.tensor_selection import chosen_tensors, needs_of, tensor_label
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,13 @@ class TensorVariance(Rule):
     - The variance of a tensor is above `max_threshold` or below `min_threshold` at 3 recorded steps
       in a row. Classic: at any recorded step.
     - Tensors with a single element do not count.
-    - Not applied unless one of the two is set.
+    - Checks the tensors that `collection_names` and `tensor_regex` select; by default all that are
+      recorded. Not applied unless one of the two thresholds is set.
     What to do: Change the layer's initialization or scale, or normalize.
     """
 
+    collection_names: tuple[str, ...] | None = None
+    tensor_regex: Regex | None = None
     max_threshold: Positive | None = None
     min_threshold: Positive | None = None
 
@@ -49,11 +52,18 @@ class TensorVariance(Rule):
     needs = (Statistics("weights"), Statistics("gradients"))
     window_steps: ClassVar[int] = 50
 
+    @property
+    def needed(self) -> tuple[Need, ...]:
+        """Return the selected tensors; by default weights and gradients."""
+        if self.collection_names is None and self.tensor_regex is None:
+            return self.needs
+        return needs_of(self.collection_names, self.tensor_regex)
+
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compare the variance of every recorded tensor with the bounds."""
         if not self._is_set:
             return
-        tensors = window.tensors("all")
+        tensors = chosen_tensors(window, self.collection_names, self.tensor_regex)
         window.count(sum(len(tensor.steps) for tensor in tensors))
         streaks = Streaks(state)
         for tensor in tensors:

@@ -9,12 +9,12 @@ import numpy as np
 
 from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding
-from sonde.records.need import Statistics
+from sonde.records.need import Need, Statistics
 from sonde.records.shortfall import DataUnit, Shortfall
-from sonde.rules._parameters import Count, Positive
+from sonde.rules._parameters import Count, Positive, Regex
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.tensor_columns import by_tensor, column_of_all, steps_of_all
-from sonde.rules.measures.tensor_selection import first_and_count
+from sonde.rules.measures.tensor_selection import chosen_tensors, first_and_count, needs_of
 
 _WEIGHTS, _GRADIENTS = "weights", "gradients"
 _REDUCTIONS = ("min", "max", "mean", "l2_norm", "nan_count")
@@ -46,14 +46,18 @@ class UnchangedTensor(Rule):
     How it decides:
     - Minimum, maximum, sum and norm of a weight are exactly the same for 30 steps and `num_steps`
       recorded steps after its first gradient, while other weights change.
+    - If `collection_names` or `tensor_regex` selects tensors: any of them does not change for that
+      long, with or without a gradient, whatever the others do.
     - Not applied if a parameter group has a learning rate of zero.
-    - Classic: minimum, maximum, mean and norm of any tensor are equal (within `rtol` and `atol`) at
-      `num_steps` recorded steps.
+    - Classic: minimum, maximum, mean and norm of any (selected) tensor are equal, within `rtol` and
+      `atol`, at `num_steps` recorded steps.
     What to do: Check that the optimizer owns the parameter, that its learning rate is not too small
     for the precision of the weights (bfloat16 rounds small updates away), and that nothing copies
     old values back.
     """
 
+    collection_names: tuple[str, ...] | None = None
+    tensor_regex: Regex | None = None
     num_steps: Count = 3
     rtol: Positive = 1e-5
     atol: Positive = 1e-8
@@ -63,6 +67,15 @@ class UnchangedTensor(Rule):
     calibration = LIMITS
     needs = (Statistics(_WEIGHTS), Statistics(_GRADIENTS))
     window_steps: ClassVar[int] = 50
+
+    @property
+    def needed(self) -> tuple[Need, ...]:
+        """Return the selected tensors; by default weights and gradients."""
+        return needs_of(self.collection_names, self.tensor_regex) if self._is_set else self.needs
+
+    @property
+    def _is_set(self) -> bool:
+        return self.collection_names is not None or self.tensor_regex is not None
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compare recorded tensors with their previous rows."""
@@ -80,7 +93,7 @@ class UnchangedTensor(Rule):
         return Shortfall(count, self.num_steps, DataUnit.INSPECTIONS)
 
     def _check_classic(self, window: Window, state: State) -> Iterator[Finding]:
-        tensors = window.tensors("all")
+        tensors = chosen_tensors(window, self.collection_names, self.tensor_regex)
         window.count(sum(len(tensor.steps) for tensor in tensors))
         rows_state = state.of("rows")
         for tensor in tensors:
@@ -100,7 +113,7 @@ class UnchangedTensor(Rule):
         )
 
     def _check_calibrated(self, window: Window, state: State) -> Iterator[Finding]:
-        weights = [tensor for tensor in window.tensors(_WEIGHTS) if tensor.is_matrix]
+        weights = self._compared(window)
         same = state.of("same")  # by tensor: number of equal rows, and the first of them
         gradient_starts = _gradient_starts(window.tensors(_GRADIENTS), state)
         for tensor, rows in by_tensor(weights, _exact_rows(weights)):
@@ -114,15 +127,24 @@ class UnchangedTensor(Rule):
         for tensor in weights:
             count, first = same[tensor.name]
             last = int(tensor.steps[-1])
-            since = max(int(first[0]), gradient_starts.get(tensor.name, last))
+            trained_since = (
+                int(first[0]) if self._is_set else gradient_starts.get(tensor.name, last)
+            )
+            since = max(int(first[0]), trained_since)
             if count >= max(self.num_steps, 2) and last - since >= LIMITS.span_steps:
                 stuck.append((tensor.name, since, last))
         if not stuck or _is_frozen_on_purpose(window):
             return
-        if len(stuck) < len(weights):
+        if self._is_set or len(stuck) < len(weights):
             names = [name for name, _, _ in stuck]
             steps = (min(since for _, since, _ in stuck), max(last for _, _, last in stuck))
             yield self._finding(names, steps, _WEIGHTS)
+
+    def _compared(self, window: Window) -> list[WindowTensor]:
+        """Return the selected tensors; by default the weights that are matrices."""
+        if self._is_set:
+            return chosen_tensors(window, self.collection_names, self.tensor_regex)
+        return [tensor for tensor in window.tensors(_WEIGHTS) if tensor.is_matrix]
 
     def _finding(self, names: list[str], steps: tuple[int, int], subject: str) -> Finding:
         return self.finding(

@@ -15,6 +15,8 @@ from sonde.rules._parameters import Between, Count, Regex
 from sonde.rules._rule import Rule, Section, State
 from sonde.rules.measures.boosted_models import QUALITY, InspectedData, inspected_data
 
+_LABELS, _PREDICTIONS = "labels", "predictions"  # collections, and prefixes of tensor names
+
 Share = Annotated[float, Between(0, 1)]
 
 
@@ -55,7 +57,8 @@ class Confusion(Rule):
     - Judged after the last round, on data that is not trained on if there is any, for classes with
       at least 20 rows.
     - It is `info` if half of the rows of the class are predicted correctly.
-    - `category_no` limits the check to the first classes.
+    - `category_no` limits the check to the first classes; `labels`, `predictions` and their
+      collections select data sets.
     - Classic: both limits without allowance, at every inspection.
     What to do: Look at rows that the model confuses: the labels may be wrong, or a feature that
     separates the two classes may be missing. Weight the class, or collect more rows of it.
@@ -64,6 +67,8 @@ class Confusion(Rule):
     category_no: Count | None = None
     labels: Regex = ".*labels"
     predictions: Regex = ".*predictions"
+    labels_collection: str = _LABELS
+    predictions_collection: str = _PREDICTIONS
     min_diag: Share = 0.9
     max_off_diag: Share = 0.1
 
@@ -78,7 +83,7 @@ class Confusion(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Evaluate the confusion matrix of the latest inspection."""
         for item in inspected_data(window):
-            if not item.quality.confusion or not self._is_selected(item.name):
+            if not item.quality.confusion or not self._is_selected(window, item.name):
                 state["has_regression"] = not item.quality.confusion
                 continue
             state["rows"] = max(state.get("rows", 0), item.quality.compared)
@@ -104,9 +109,17 @@ class Confusion(Rule):
         rows = int(state.get("rows", 0))
         return Shortfall(rows, LIMITS.min_rows, DataUnit.LABELS) if rows < LIMITS.min_rows else ""
 
-    def _is_selected(self, name: str) -> bool:
-        is_labeled = re.search(self.labels, f"labels/{name}")
-        return bool(is_labeled and re.search(self.predictions, f"predictions/{name}"))
+    def _is_selected(self, window: Window, name: str) -> bool:
+        """Whether the parameters select the labels and the predictions of a data set."""
+        selections = (
+            (f"{_LABELS}/{name}", self.labels, self.labels_collection, _LABELS),
+            (f"{_PREDICTIONS}/{name}", self.predictions, self.predictions_collection, _PREDICTIONS),
+        )
+        return all(
+            re.search(regex, tensor)
+            and (collection in (default, "all") or tensor in window.data.members(collection))
+            for tensor, regex, collection, default in selections
+        )
 
     def _evaluate(self, item: InspectedData) -> Iterator[Finding]:
         confused = list(self._confused_classes(item.quality))
