@@ -24,7 +24,7 @@ SHARED = {"records", "basics"}
 SHOWING = {*SHARED, "store", "read", "analyze", "results", "charts", "drawing"}
 EVERYTHING_BELOW_CLIENT = {
     *SHOWING,
-    *("traces", "agent", "hook", "importers", "rules", "engine", "actions"),
+    *("traces", "tfevents", "agent", "hook", "importers", "rules", "engine", "actions"),
     *("web", "report", "terminal", "exports", "demo"),
 }
 
@@ -38,7 +38,8 @@ MAY_IMPORT = {
     "drawing": SHARED,
     "agent": {*SHARED, "store", "traces"},
     "hook": {*SHARED, "store"},
-    "importers": {*SHARED, "store", "traces"},
+    "tfevents": {"formats"},
+    "importers": {*SHARED, "store", "traces", "tfevents"},
     # memory profiles are stored as traces; summaries use the definitions of quantities
     "read": {*SHARED, "store", "traces", "analyze"},
     "analyze": {"records", "formats"},
@@ -50,7 +51,7 @@ MAY_IMPORT = {
     "web": {*SHOWING, "report", "exports"},
     "report": SHOWING,
     "terminal": SHOWING,
-    "exports": SHOWING,
+    "exports": {*SHOWING, "tfevents"},
     "demo": {*SHARED, "client", "drawing"},
     "client": EVERYTHING_BELOW_CLIENT,
     "cli": {*EVERYTHING_BELOW_CLIENT, "client", "front"},

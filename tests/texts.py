@@ -47,6 +47,7 @@ SCREENS = {
     "side_process": "recording",
     "store": "store",
     "terminal": "status",
+    "tfevents": "import and export",
     "traces": "import and export",
     "web": "dashboard server",
 }

@@ -7,7 +7,7 @@ import pytest
 from sonde.clock import NANOSECONDS
 from sonde.errors import JobExistsError
 from sonde.importers import Intake, JobDraft
-from sonde.importers._job import WorkerDescription
+from sonde.importers._rows import WorkerDescription
 from sonde.read.jobs import list_job_names
 from sonde.store.format import EVENTS
 from tests.fakes.clock import START_NS, FakeClock

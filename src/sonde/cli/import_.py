@@ -19,7 +19,7 @@ from sonde.cli._command import (
     print_note,
 )
 from sonde.clock import SystemClock
-from sonde.importers import IMPORTERS, Intake, JobDraft
+from sonde.importers import IMPORTERS, Importer, Intake, JobDraft, Location, local_recording
 from sonde.store.format import OPERATIONS, SCALARS
 from sonde.store.places import check_store
 
@@ -30,7 +30,8 @@ class ImportRecording(Command):
     """Create a job from another tool's recording.
 
     Reads traces of the PyTorch, TensorFlow and JAX profilers, Chrome traces and Horovod timelines,
-    or a folder with the traces of many ranks. The job appears when the import is complete.
+    or a folder with the traces of many ranks, and recordings of smdebug. The job appears when the
+    import is complete.
     """
 
     example = "sonde import kineto traces/ --name resnet-profile"
@@ -38,7 +39,9 @@ class ImportRecording(Command):
     def configure(self, parser: argparse.ArgumentParser) -> None:
         kinds = [name.replace("_", "-") for name in IMPORTERS.names()]
         parser.add_argument("kind", metavar="KIND", choices=kinds, help=", ".join(kinds))
-        parser.add_argument("path", metavar="PATH", type=Path, help="the file or folder to import")
+        parser.add_argument(
+            "path", metavar="PATH", help="the file or folder to import, or its s3:// URI"
+        )
         parser.add_argument("--name", metavar="N", help="the job's name (default: the file name)")
         add_store(parser)
         add_json(parser)
@@ -46,14 +49,11 @@ class ImportRecording(Command):
     def execute(self, options: Options) -> int:
         check_store(options.store)
         importer = IMPORTERS.load(options.kind)()
-        path = options.path.expanduser().absolute()
-        name = options.name or _name_of(path)
-        with JobDraft(options.store, name, SystemClock()) as draft:
-            sources = importer.sources(path)
-            with _progress(sum(source.path.stat().st_size for source in sources)) as advance:
-                intake = Intake(draft, advance)
-                importer.read_all(sources, intake)
-                draft.publish(("sonde", "import", options.kind, str(path)), str(path.parent))
+        with local_recording(options.path) as location:
+            name = options.name or _name_of(location.path)
+            with JobDraft(options.store, name, SystemClock()) as draft:
+                intake = _import(importer, location, options.kind, draft)
+            intake.remarks = list(map(location.shown, intake.remarks))
         if options.json:
             print_json(_document(name, options, intake))
         else:
@@ -61,6 +61,17 @@ class ImportRecording(Command):
             for line in _notes(intake):
                 print_note(line)
         return 0
+
+
+def _import(importer: Importer, location: Location, kind: str, draft: JobDraft) -> Intake:
+    """Read all recordings and publish the job."""
+    sources = importer.sources(location.path)
+    with _progress(sum(source.path.stat().st_size for source in sources)) as advance:
+        intake = Intake(draft, advance)
+        importer.read_all(sources, intake)
+        parent = location.text.rpartition("/")[0]
+        draft.publish(("sonde", "import", kind, location.text), parent or "/")
+    return intake
 
 
 def _name_of(path: Path) -> str:

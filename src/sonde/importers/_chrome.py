@@ -16,7 +16,7 @@ import numpy as np
 from sonde.errors import DamagedError
 from sonde.formats import format_count, pluralize
 from sonde.importers._importer import Intake
-from sonde.importers._job import Columns
+from sonde.importers._rows import Columns
 from sonde.importers._sources import Source
 from sonde.importers._steps import Operations
 from sonde.records.profile import NO_CORRELATION, OperationCategory

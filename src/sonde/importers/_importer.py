@@ -8,7 +8,8 @@ from pathlib import Path
 
 from sonde.errors import DamagedError, StoreError
 from sonde.formats import format_count
-from sonde.importers._job import JobDraft, WorkerDescription, WorkerRows
+from sonde.importers._job import JobDraft
+from sonde.importers._rows import WorkerDescription, WorkerRows
 from sonde.importers._sources import Source, find_sources
 
 _YEAR_2000_NS = 946_684_800_000_000_000

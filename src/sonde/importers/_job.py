@@ -1,104 +1,27 @@
 """Create a job from recordings: written to a draft, then published when it is complete."""
 
 import os
-from array import array
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, Self
-
-import numpy as np
+from typing import Self
 
 from sonde.clock import NANOSECONDS, Clock
-from sonde.errors import JobExistsError, StoreError
+from sonde.errors import DamagedError, JobExistsError
+from sonde.importers._rows import NodeRows, WorkerDescription, WorkerRows
 from sonde.records.job import Attempt, Exit, ExitReason, JobInfo, JobState, Launcher, Surroundings
-from sonde.records.notice import NoticeKind
-from sonde.records.worker import WorkerBeat, WorkerInfo
+from sonde.records.worker import TensorIndex, TensorInfo, WorkerBeat, WorkerInfo
 from sonde.settings import DEFAULT_STORE
 from sonde.store import layout
-from sonde.store.backends import Backend, open_backend
+from sonde.store.backends import open_backend
 from sonde.store.closing import write_closing
 from sonde.store.facts import encode_facts
-from sonde.store.format import FAMILIES, INTEGER, NOTICES, Family
+from sonde.store.format import FAMILIES
 from sonde.store.places import absolute_store, job_uri, refuse_link
 from sonde.store.seal import FamilyFolder, seal_folder
-from sonde.store.writer import Writer
 
 _DRAFT = ".import-"
 _FORGOTTEN_SECONDS = 24 * 3600
-_BATCH_ROWS = 1 << 16
-_WAITING_BYTES = 1 << 30  # never dropped: a failing write ends the import
-
-Columns = Sequence[Sequence[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerDescription:
-    """Facts about the worker that a recording belongs to."""
-
-    rank: int
-    node: str
-    world_size: int = 1
-    pid: int = 0
-    device: str = "cpu"
-    framework: str = ""
-    versions: Mapping[str, str] = field(default_factory=dict)
-    machine: Mapping[str, str] = field(default_factory=dict)
-
-
-class WorkerRows:
-    """Writes the rows of one recording of one worker."""
-
-    def __init__(self, backend: Backend, source: WorkerDescription, clock: Clock) -> None:
-        self.source = source
-        # one writer per recording: segments with the same start need different names
-        self._writer = Writer(backend, layout.worker_folder(source.rank), clock, _WAITING_BYTES)
-        self.start_ns: int | None = None
-        self.end_ns: int | None = None
-        self.steps: dict[str, set[int]] = {}  # by mode
-        self.counts: Counter[str] = Counter()  # number of rows by family
-
-    def add(self, family: Family, columns: Columns) -> None:
-        """Write rows in order of time, given as columns.
-
-        Args:
-            family: The family of the rows.
-            columns: In the order of the family's columns; numbers may be arrays.
-        """
-        indices = {name: index for index, (name, _) in enumerate(family.columns)}
-        starts_ns = np.asarray(columns[indices[family.time_column]], dtype=np.int64)
-        for first in range(0, len(starts_ns), _BATCH_ROWS):
-            batch = slice(first, first + _BATCH_ROWS)
-            rows = [
-                _integers(values[batch]) if code == INTEGER else values[batch]
-                for (_, code), values in zip(family.columns, columns, strict=True)
-            ]
-            extent = int(starts_ns[batch].min()), int(starts_ns[batch].max())
-            self._writer.add_columns(family, rows, *extent)
-            if not self._writer.outbox.write_waiting():
-                raise StoreError(f"Cannot write the job: {self._writer.outbox.last_error}")
-        self.counts[family.name] += len(starts_ns)
-        if len(starts_ns):
-            has_durations = "duration_ns" in indices
-            durations_ns = columns[indices["duration_ns"]] if has_durations else [0]
-            ends_ns = starts_ns + np.asarray(durations_ns, dtype=np.int64)
-            self._extend_range(int(starts_ns.min()), int(ends_ns.max()))
-
-    def add_rows(self, family: Family, rows: Sequence[Sequence[Any]]) -> None:
-        """Write rows in order of time."""
-        if rows:
-            self.add(family, list(zip(*rows, strict=True)))
-
-    def record_skipped(self, what: str) -> None:
-        """Record a notice about skipped events."""
-        extent = (self.start_ns or 0, self.end_ns or 0)
-        reason = "not supported by the importer"
-        self.add_rows(NOTICES, [(NoticeKind.NOT_COLLECTED.value, what, reason, *extent)])
-
-    def _extend_range(self, start_ns: int, end_ns: int) -> None:
-        self.start_ns = start_ns if self.start_ns is None else min(self.start_ns, start_ns)
-        self.end_ns = end_ns if self.end_ns is None else max(self.end_ns, end_ns)
 
 
 @dataclass(slots=True)
@@ -109,6 +32,7 @@ class _Life:
     start_ns: int
     end_ns: int
     steps: dict[str, set[int]] = field(default_factory=dict)
+    tensors: dict[str, TensorInfo] = field(default_factory=dict)
 
     def documents(self) -> dict[str, object]:
         """The documents of a worker."""
@@ -126,10 +50,28 @@ class _Life:
             device=source.device,
         )
         counts = {mode: len(steps) for mode, steps in self.steps.items()}
-        return {
+        documents: dict[str, object] = {
             "start": info,
             "beat": WorkerBeat(self.end_ns, counts, 0.0, 0.0, 0.0, 0, is_over=True),
         }
+        if self.tensors:
+            documents["tensors"] = TensorIndex(tuple(self.tensors.values()))
+        return documents
+
+
+@dataclass(frozen=True, slots=True)
+class _Host:
+    """A node, its workers, and the time range of its recordings."""
+
+    node: str
+    lives: tuple[_Life, ...]
+    start_ns: int
+    end_ns: int
+
+    @property
+    def source(self) -> WorkerDescription:
+        """The facts of its first worker; without a worker, only its name."""
+        return self.lives[0].source if self.lives else WorkerDescription(0, self.node)
 
 
 class JobDraft:
@@ -142,6 +84,7 @@ class JobDraft:
         self._backend = open_backend(job_uri(store, f"{_DRAFT}{name}-{os.urandom(4).hex()}"))
         self._final = open_backend(job_uri(store, name))
         self._recordings: list[WorkerRows] = []
+        self._nodes: list[NodeRows] = []
         refuse_link(self._final)
         if self._final.exists(layout.JOB):
             raise self._name_in_use_error()
@@ -164,6 +107,12 @@ class JobDraft:
         self._recordings.append(rows)
         return rows
 
+    def node(self, name: str) -> NodeRows:
+        """Add a recording of a node."""
+        rows = NodeRows(self._backend, name, self._clock)
+        self._nodes.append(rows)
+        return rows
+
     def publish(self, command: Sequence[str], folder: str) -> None:
         """Make the job visible.
 
@@ -171,48 +120,46 @@ class JobDraft:
             command: Recorded as the command of the job.
             folder: The folder of the recordings.
         """
-        lives = _lives(self._recordings)
-        nodes = sorted({life.source.node for life in lives})
-        for node in nodes:
-            node_lives = [life for life in lives if life.source.node == node]
-            self._write_documents(node_lives, command, folder)
-        for life in lives:
+        hosts = tuple(_hosts(self._recordings, self._nodes))
+        if not hosts:
+            raise DamagedError(f"{folder} has no readable recording.")
+        for host in hosts:
+            self._write_documents(host, command, folder)
+        folders = [layout.node_folder(host.node) for host in hosts]
+        folders += [layout.worker_folder(life.source.rank) for host in hosts for life in host.lives]
+        for rows_folder in folders:
             for family in FAMILIES.values():
-                family_folder = FamilyFolder(
-                    self._backend, layout.worker_folder(life.source.rank), family
-                )
-                seal_folder(family_folder, is_over=True, merge_all=True)
-        self._move(JobInfo(self.name, self._clock.now_ns(), nodes[0]))
+                sealed = FamilyFolder(self._backend, rows_folder, family)
+                seal_folder(sealed, is_over=True, merge_all=True)
+        self._move(JobInfo(self.name, self._clock.now_ns(), hosts[0].node))
 
-    def _write_documents(self, lives: Sequence[_Life], command: Sequence[str], folder: str) -> None:
+    def _write_documents(self, host: _Host, command: Sequence[str], folder: str) -> None:
         """Write the documents of a node and its workers."""
-        first = lives[0].source
+        first = host.source
         attempt = Attempt(
-            node=first.node,
+            node=host.node,
             number=1,
-            start_ns=min(life.start_ns for life in lives),
+            start_ns=host.start_ns,
             command=tuple(command),
             folder=folder,
             process_pid=first.pid,
             launcher=Launcher(0, "", ""),
             interval_seconds=0.0,
         )
-        end_ns = max(life.end_ns for life in lives)
         message = "imported; the recording has no exit code"
+        exit_ = Exit(JobState.ENDED, ExitReason.EXIT, host.end_ns, message=message)
         documents = {
             "start": attempt,
-            "exit": Exit(JobState.ENDED, ExitReason.EXIT, end_ns, message=message),
+            "exit": exit_,
             "surroundings": Surroundings(versions=first.versions, machine=first.machine),
         }
         for what, record in documents.items():
-            key = layout.attempt_key(first.node, 1, what)
+            key = layout.attempt_key(host.node, 1, what)
             self._backend.write(key, encode_facts(record, key))
-        for life in lives:
+        for life in host.lives:
             for what, record in life.documents().items():
                 key = layout.worker_key(life.source.rank, 1, 0, what)
                 self._backend.write(key, encode_facts(record, key))
-        exit_ = documents["exit"]
-        assert isinstance(exit_, Exit)
         now_ns = self._clock.now_ns()
         write_closing(self._backend, attempt, exit_, now_ns, with_workers=True)
 
@@ -252,9 +199,26 @@ def _lives(recordings: Sequence[WorkerRows]) -> list[_Life]:
         life.end_ns = max(life.end_ns, rows.end_ns)
         for mode, steps in rows.steps.items():
             life.steps.setdefault(mode, set()).update(steps)
+        life.tensors |= rows.tensors
     for life in lives.values():
         life.source = replace(life.source, world_size=max(life.source.world_size, len(lives)))
     return [lives[rank] for rank in sorted(lives)]
+
+
+def _hosts(recordings: Sequence[WorkerRows], nodes: Sequence[NodeRows]) -> Iterator[_Host]:
+    """All nodes with a recording, in order of their names."""
+    lives = _lives(recordings)
+    named = {life.source.node for life in lives}
+    named.update(rows.node for rows in nodes if rows.start_ns is not None)
+    for node in sorted(named):
+        local = tuple(life for life in lives if life.source.node == node)
+        starts = [life.start_ns for life in local]
+        ends = [life.end_ns for life in local]
+        for rows in nodes:
+            if rows.node == node and rows.start_ns is not None and rows.end_ns is not None:
+                starts.append(rows.start_ns)
+                ends.append(rows.end_ns)
+        yield _Host(node, local, min(starts), max(ends))
 
 
 def _remove_abandoned_drafts(store: str, now_ns: int) -> None:
@@ -265,9 +229,3 @@ def _remove_abandoned_drafts(store: str, now_ns: int) -> None:
             modified_ns = max((entry.modified_ns for entry in draft.entries("")), default=0)
             if now_ns - modified_ns > _FORGOTTEN_SECONDS * NANOSECONDS:
                 draft.erase()
-
-
-def _integers(values: Sequence[int]) -> "array[int]":
-    numbers = array(INTEGER)
-    numbers.frombytes(np.ascontiguousarray(values, dtype=np.int64).tobytes())
-    return numbers

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from sonde.importers._job import Columns, WorkerRows
+from sonde.importers._rows import Columns, WorkerRows
 from sonde.importers._steps import EventRow, Training
 from sonde.records.profile import ProfileKind
 from sonde.records.step import NO_STEP, EventCategory, Mode

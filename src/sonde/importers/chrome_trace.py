@@ -11,7 +11,7 @@ from sonde.importers._chrome import (
     read_chrome_trace,
 )
 from sonde.importers._importer import Importer, Intake
-from sonde.importers._job import WorkerDescription
+from sonde.importers._rows import WorkerDescription
 from sonde.importers._sources import Source
 from sonde.importers._steps import Step, find_training, is_step_or_phase
 from sonde.importers._training import add_all

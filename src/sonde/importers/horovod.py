@@ -9,7 +9,7 @@ from typing import Any
 from sonde.errors import DamagedError
 from sonde.importers._chrome import Span, TraceLocation, Track, operations_of, read_chrome_trace
 from sonde.importers._importer import Importer, Intake
-from sonde.importers._job import WorkerDescription
+from sonde.importers._rows import WorkerDescription
 from sonde.importers._sources import Source
 from sonde.importers._steps import find_training
 from sonde.importers._training import add_all

@@ -12,7 +12,7 @@ from sonde.errors import DamagedError
 from sonde.formats import format_count, pluralize
 from sonde.importers._chrome import kind_of
 from sonde.importers._importer import Importer, Intake
-from sonde.importers._job import WorkerDescription
+from sonde.importers._rows import WorkerDescription
 from sonde.importers._sources import Source
 from sonde.importers._steps import Operations, find_training
 from sonde.importers._training import add_training

@@ -145,6 +145,19 @@ def read_statistics(
     return rows.take(order[np.append(steps[1:] != steps[:-1], True)[: len(steps)]])
 
 
+def read_measured_steps(
+    reader: WorkerReader, mode: str, within: TimeRange
+) -> tuple[IntArray, IntArray]:
+    """The steps with statistics of any tensor, and the last time of each."""
+    columns, only = ("step", "time_ns"), {"mode": (mode,)}
+    table = reader.folder(STATISTICS).rows(within, columns=columns, only=only)
+    all_steps, times_ns = to_numpy(table["step"]), to_numpy(table["time_ns"])
+    steps, numbers = np.unique(all_steps, return_inverse=True)
+    ends_ns = np.zeros(len(steps), dtype=np.int64)
+    np.maximum.at(ends_ns, numbers, times_ns)
+    return steps, ends_ns
+
+
 def read_statistics_by_name(
     reader: WorkerReader,
     mode: str,

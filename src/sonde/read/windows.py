@@ -13,6 +13,7 @@ from sonde.clock import NANOSECONDS
 from sonde.read.attempts import JobAttempt
 from sonde.read.job_data import JobData
 from sonde.read.scalars import Losses
+from sonde.read.tensors import read_measured_steps
 from sonde.read.window import Window
 from sonde.records.arrays import IntArray
 from sonde.records.ranges import StepRange, TimeRange
@@ -181,20 +182,24 @@ def time_windows(
 def _worker_steps(data: JobData, attempt: JobAttempt, rank: int) -> _WorkerSteps:
     table = data.steps(attempt, rank, _TRAIN)
     steps, ends_ns = table.steps, table.ends_ns
-    if not len(steps):  # a recording without steps may still have losses
-        rows = [
-            scalar
-            for scalar in data.scalars(attempt, rank)
-            if scalar.mode == _TRAIN and scalar.name in Losses() and len(scalar.steps)
-        ]
-        if rows:
-            steps, first = np.unique(rows[0].steps, return_index=True)
-            ends_ns = rows[0].times_ns[first]
+    if not len(steps):  # a recording without steps may still have losses or tensors
+        steps, ends_ns = _steps_of_losses(data, attempt, rank)
+    if not len(steps):
+        steps, ends_ns = read_measured_steps(data.worker(rank), _TRAIN, attempt.within)
     beats = [life.beat for life in attempt.lives if life.info.rank == rank]
     heard = [beat.time_ns for beat in beats if beat is not None]
     is_over = any(beat is not None and beat.is_over for beat in beats)
     last_ns = int(ends_ns.max()) if len(ends_ns) else attempt.start_ns
     return _WorkerSteps(steps, ends_ns, max([last_ns, *heard]), is_over)
+
+
+def _steps_of_losses(data: JobData, attempt: JobAttempt, rank: int) -> tuple[IntArray, IntArray]:
+    """The training steps with a loss, and the time of each."""
+    for scalar in data.scalars(attempt, rank):
+        if scalar.mode == _TRAIN and scalar.name in Losses() and len(scalar.steps):
+            steps, first = np.unique(scalar.steps, return_index=True)
+            return steps, scalar.times_ns[first]
+    return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
 
 
 def _present(marks: dict[int, _WorkerSteps]) -> list[_WorkerSteps]:

@@ -14,7 +14,6 @@ from sonde.hook.budget import Measurement
 from sonde.hook.inspections import Inspections
 from sonde.hook.session import Session
 from sonde.hook.steps import StepId
-from sonde.hook.tensors import arrays
 from sonde.hook.tensors.array_records import ArrayRecords
 from sonde.hook.tensors.collections import TensorRequest
 from sonde.records.observation import ObservationKind
@@ -22,6 +21,7 @@ from sonde.records.observations.batches import ClassHits, LabelCounts
 from sonde.records.observations.boosting import ImportantFeatures, PredictionQuality
 from sonde.records.step import Mode
 from sonde.records.tensor import TensorKind
+from sonde.store import arrays
 
 AVERAGE_SHAP = "average_shap"
 

@@ -5,11 +5,10 @@ from itertools import count
 
 from sonde.hook.session import Session
 from sonde.hook.steps import FinishedStep, StepId
-from sonde.hook.tensors import arrays
 from sonde.hook.tensors.collections import TensorRequest
 from sonde.records.tensor import TensorKind
 from sonde.records.worker import TensorInfo
-from sonde.store import layout
+from sonde.store import arrays, layout
 from sonde.store.format import STATISTICS
 from sonde.store.tensors import RawTensor, encode_tensors
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from sonde.hook.session import Session
 from sonde.hook.steps import StepId
-from sonde.hook.tensors import arrays
 from sonde.hook.tensors.array_records import ArrayRecords
 from sonde.records.tensor import TensorKind
+from sonde.store import arrays
 
 _SAVED = (TensorKind.SAVED,)
 

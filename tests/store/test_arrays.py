@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sonde.hook.tensors.arrays import dtype_of, raw_of, statistics
+from sonde.store.arrays import dtype_of, raw_of, statistics
 from tests.fakes.worker import statistics_of
 
 NASTY = [0.0, -0.0, 1.5, -2.75, 3e-310, 1e150, -1e-20, math.inf, -math.inf, math.nan, 7.0]

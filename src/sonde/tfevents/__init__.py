@@ -1,0 +1,1 @@
+"""TensorFlow's event files, as TensorBoard and smdebug use them, without TensorFlow."""
