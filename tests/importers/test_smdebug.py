@@ -70,7 +70,7 @@ def test_rules_run_on_an_imported_recording(tmp_path: Path) -> None:
 def test_several_losses_keep_their_names(tmp_path: Path) -> None:
     recording = FakeRecording(tmp_path / "run")
     recording.collections({"losses": ["first", "second"]})
-    recording.step(0, {"first": np.float32(1), "second": np.float32([2, 4])})
+    recording.step(0, {"first": np.float32(1), "second": np.array([2, 4], np.float32)})
     result = imported("smdebug", tmp_path / "run", tmp_path / "store")
     assert losses_of(result) == {("loss/first", "train", 0): 1, ("loss/second", "train", 0): 3}
 
@@ -102,7 +102,7 @@ def test_modes_are_kept_and_steps_without_a_mode_are_training_steps(tmp_path: Pa
 def test_each_worker_has_its_tensors(tmp_path: Path) -> None:
     recording = FakeRecording(tmp_path / "run")
     for rank in (0, 1, 12):
-        recording.step(0, {"w": np.float64([rank, 0])}, worker=f"worker_{rank}")
+        recording.step(0, {"w": np.array([rank, 0], np.float64)}, worker=f"worker_{rank}")
     job = imported("smdebug", tmp_path / "run", tmp_path / "store").job
     tensor = job.tensor("w")
     assert tensor.workers == (0, 1, 12)
@@ -120,7 +120,7 @@ def test_workers_named_after_devices_get_ranks(tmp_path: Path) -> None:
 
 def test_tensors_of_unsupported_types_are_counted(tmp_path: Path) -> None:
     recording = FakeRecording(tmp_path / "run")
-    recording.step(0, {"w": WEIGHT, "c": np.complex64([1j])})
+    recording.step(0, {"w": WEIGHT, "c": np.array([1j], np.complex64)})
     result = imported("smdebug", tmp_path / "run", tmp_path / "store")
     assert result.job.tensors().names == ("w",)
     assert dict(+result.intake.left_out) == {"tensors of type complex64": 1}

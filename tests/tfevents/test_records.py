@@ -19,7 +19,7 @@ from sonde.tfevents.records import RecordReader, encode_record, masked_crc32c
 from sonde.tfevents.wire import encode_bytes, encode_varint
 from tests.fakes.smdebug import event_file, tensor
 
-FILE = event_file(3, [tensor(name, np.float32([1, 2]), 3) for name in "abc"])
+FILE = event_file(3, [tensor(name, np.array([1, 2], np.float32), 3) for name in "abc"])
 
 
 def read(data: bytes) -> tuple[list[bytes], str]:
@@ -51,8 +51,8 @@ def test_scalars_and_histograms_are_read_as_written() -> None:
 @pytest.mark.parametrize(
     ("code", "number", "dtype", "content"),
     [
-        (1, 5, "float32", np.float32([1, 2]).tobytes()),
-        (2, 6, "float64", np.float64([1, 2]).tobytes()),
+        (1, 5, "float32", np.array([1, 2], np.float32).tobytes()),
+        (2, 6, "float64", np.array([1, 2], np.float64).tobytes()),
         (9, 10, "int64", b"\x01\x02"),
         (10, 11, "bool", b"\x01\x01"),
         (19, 13, "float16", b"\x80\x78\x80\x80\x01"),
