@@ -127,6 +127,38 @@ def test_comparison_shows_the_other_jobs_if_one_was_deleted_or_did_not_train(
     assert chart_data(page, "compare-steps")["labels"] == [REFERENCE, FAILED]
 
 
+def test_jobs_are_tagged_searched_by_fields_and_deleted_together(
+    open_page: Open, tmp_path: Path, served: Callable[[str], Served]
+) -> None:
+    many_jobs(str(tmp_path), 6)
+    page = open_page(served(str(tmp_path)).address)
+    page.get_by_label("Tags and note of job-00003").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Tags").fill("baseline slow")
+    dialog.get_by_label("Group").fill("sweep-3")
+    dialog.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="baseline").click()
+    expect(page.locator("tr[data-job]")).to_have_count(1)
+    assert names(page) == ["job-00003"]
+    page.get_by_label("Search jobs").fill("-tag:baseline rule:LossSpike")
+    expect(page.locator("tr[data-job]")).to_have_count(2)
+    page.get_by_role("button", name="Filters").click()
+    page.get_by_label("Name of the filter").fill("spikes")
+    page.get_by_role("button", name="Save this filter").click()
+    page.get_by_label("Search jobs").fill("")
+    expect(page.locator("tr[data-job]")).to_have_count(6)
+    page.get_by_role("button", name="spikes", exact=True).click()
+    expect(page.locator("tr[data-job]")).to_have_count(2)
+    page.keyboard.press("Escape")
+    for name in ("job-00001", "job-00005"):
+        page.get_by_label(f"Select {name} for comparison").check()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.get_by_role("dialog")).to_contain_text("job-00001, job-00005")
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.locator(".toast")).to_have_text("Deleted 2 jobs.")
+    assert not (tmp_path / "job-00005").exists()
+
+
 def test_job_is_deleted_after_confirmation(
     open_page: Open, served: Callable[[str], Served], filled: tuple[str, Expected], tmp_path: Path
 ) -> None:

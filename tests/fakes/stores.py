@@ -38,6 +38,7 @@ from sonde.records.job import (
 )
 from sonde.records.metric import MetricInfo, Series
 from sonde.records.worker import WorkerBeat, WorkerInfo
+from sonde.results.job_summary import read_summary
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
 from sonde.store.facts import decode_facts, encode_facts
@@ -325,7 +326,7 @@ def large_node(store: str, name: str = "large-node") -> Backend:
     return write_job(store, name, Shape(cores=256, gpus=64, workers=8))
 
 
-def many_jobs(store: str, count: int = 5000) -> None:
+def many_jobs(store: str, count: int = 5000, *, is_summarized: bool = True) -> None:
     """Write a long list of jobs: copies of two small jobs, one of which failed."""
     sources = [
         write_job(store, f"job-{number:05d}", Shape(seconds=60, cores=1, gpus=1))
@@ -333,6 +334,8 @@ def many_jobs(store: str, count: int = 5000) -> None:
     ]
     write_attempt(sources[1], "node-0000", Shape(seconds=30), JobState.FAILED)
     write_findings(sources[1], [Finding("LossSpike", Severity.WARNING, "The loss jumped.")])
+    for source in sources if is_summarized else ():  # as the end of a job does
+        assert read_summary(source, START_NS, is_complete=True)
     skipped = (f"/{SYSTEM.name}/", f"/{EVENTS.name}/", f"/{layout.JOB}")
     keys = [
         [

@@ -9,6 +9,7 @@ import pytest
 from sonde.read.jobs import JobFacts, read_job
 from sonde.records.finding import Finding, Severity
 from sonde.records.job import ExitReason, JobState
+from sonde.results import job_summary
 from sonde.store.backends import Backend
 from sonde.web import catalog
 from sonde.web.catalog import Catalog
@@ -90,14 +91,14 @@ def test_the_step_count_of_a_finished_worker_comes_from_its_heartbeat(tmp_path: 
 def test_only_jobs_on_the_requested_page_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    many_jobs(str(tmp_path), 200)
+    many_jobs(str(tmp_path), 200, is_summarized=False)
     reads: list[str] = []
 
     def counted(backend: Backend, now_ns: int) -> JobFacts:
         reads.append(backend.uri)
         return read_job(backend, now_ns)
 
-    monkeypatch.setattr(catalog, "read_job", counted)
+    monkeypatch.setattr(job_summary, "read_job", counted)
     client = served(str(tmp_path), FakeClock())
     answer = client.get("/api/jobs?limit=20&offset=40").json()
     assert (len(answer["jobs"]), answer["total"]) == (20, 200)
@@ -136,7 +137,7 @@ def test_a_search_does_not_read_cached_jobs_again(
     many_jobs(str(tmp_path), 50)
     jobs = Catalog(str(tmp_path), FakeClock())
     jobs.read_ahead()
-    monkeypatch.setattr(catalog, "read_job", None)
+    monkeypatch.setattr(job_summary, "read_job", None)
     assert len(jobs.find("", "failed", "-findings")) == 25
 
 
@@ -154,10 +155,10 @@ def _slow(clock: FakeClock, looked: list[str]) -> Callable[[Backend, int], JobFa
 def test_a_large_search_matches_names_first_and_completes_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    many_jobs(str(tmp_path), 100)
+    many_jobs(str(tmp_path), 100, is_summarized=False)
     clock, reads = FakeClock(), list[str]()
     jobs = Catalog(str(tmp_path), clock)
-    monkeypatch.setattr(catalog, "read_job", _slow(clock, reads))
+    monkeypatch.setattr(job_summary, "read_job", _slow(clock, reads))
     assert jobs.find("job-00007", "", "name") == ["job-00007"]
     assert 0 < len(reads) < 100
     assert "job-00099" in reads  # the latest first
@@ -190,7 +191,7 @@ def test_a_job_that_is_slow_to_read_does_not_delay_the_list(
             held.wait()
         return read_job(backend, now_ns)
 
-    monkeypatch.setattr(catalog, "read_job", read)
+    monkeypatch.setattr(job_summary, "read_job", read)
     monkeypatch.setattr(catalog, "MAX_READ_SECONDS", 0.5)
     rows = {row["name"]: row for row in three.rows(three.find("", "", "name"))}
     held.set()
@@ -201,3 +202,29 @@ def test_a_job_that_is_slow_to_read_does_not_delay_the_list(
         "bert": "broken",
     }
     assert "longer than 500 ms" in rows["bert"]["verdict"]
+
+
+def test_thousands_of_summarized_jobs_are_sorted_without_reading_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many_jobs(str(tmp_path), 300)
+    reads: list[str] = []
+    monkeypatch.setattr(job_summary, "read_job", _slow(FakeClock(), reads))
+    names = Catalog(str(tmp_path), FakeClock()).find("", "", "-duration")
+    assert len(names) == 300
+    assert names[0] == "job-00298"  # 60 s, the last by name
+    assert reads == []
+
+
+def test_a_summary_is_outdated_by_a_check_or_another_attempt(tmp_path: Path) -> None:
+    job = FakeJob(str(tmp_path / "job"))
+    job.worker().step(0, {"forward": 1.0}).flush().beat(is_over=True)
+    job.end()
+    jobs = Catalog(str(tmp_path), job.clock)
+    assert jobs.rows(["job"])[0]["findings"] == {}
+    write_findings(job.backend, [Finding("Overfit", Severity.WARNING, "It learns by heart.")])
+    job.clock.advance(20)
+    assert jobs.rows(["job"])[0]["findings"] == {"warning": 1}
+    FakeJob(str(tmp_path / "job"), node="node-b", clock=job.clock)
+    job.clock.advance(20)
+    assert jobs.rows(["job"])[0]["nodes"] == 2

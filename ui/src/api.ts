@@ -37,6 +37,11 @@ export type JobRow = {
   nodes: number;
   workers: number;
   spark: { label: string; values: (number | null)[] } | null;
+  tags: string[];
+  group: string;
+  note: string;
+  /** How its speed compares with the previous run of its script: "18% slower than run-7". */
+  change: string | null;
 };
 export type JobList = {
   jobs: JobRow[];

@@ -22,6 +22,7 @@ from sonde.formats import format_bytes
 from sonde.read.jobs import read_job
 from sonde.report.build import Report, chart_count
 from sonde.report.storage import store_report, write_report
+from sonde.results.job_summary import read_summary
 from sonde.store.backends import Backend
 from sonde.store.layout import REPORT_FOLDER
 from sonde.store.places import find_job
@@ -119,6 +120,7 @@ def _at_end(job: Job, backend: Backend) -> int:
     is_ours = job.state.is_over  # otherwise the last node to finish writes it
     if is_ours:
         store_report(report_of(backend), backend)
+        read_summary(backend, SystemClock().now_ns(), is_complete=True)
     clock = SystemClock()
     cpu_seconds = read_job(backend, clock.now_ns()).report_seconds
     keep_report_cost(backend, clock, cpu_seconds + process_cpu_seconds())

@@ -10,11 +10,15 @@ _LOST = "the launcher disappeared; the command may still be running"
 
 def verdict(status: Mapping[str, Any]) -> str:
     """The state of the job, its duration, and why it ended."""
-    seconds = status["duration_seconds"]
-    if status["state"] == "running":
-        return f"{status['job']} has been running for {format_duration(seconds)}."
-    why = reason(status)
-    sentence = ending(status["job"], status["state"], seconds, why)
+    job, state, seconds = status["job"], status["state"], status["duration_seconds"]
+    return outcome_sentence(job, state, seconds, reason(status))
+
+
+def outcome_sentence(job: str, state: str, seconds: float | None, why: str) -> str:
+    """The state of a job, its duration, and why it ended, from their values."""
+    if state == "running":
+        return f"{job} has been running for {format_duration(seconds)}."
+    sentence = ending(job, state, seconds, why)
     return sentence if why else f"{sentence}."
 
 

@@ -7,6 +7,8 @@ from sonde.errors import UsageError
 
 JOB = "job.json"
 EXIT = "exit.json"
+SUMMARY = "summary.json"
+ANNOTATIONS = "annotations.json"
 REQUESTS = "control/requests"
 REPLIES = "control/replies"
 NODES = "nodes"

@@ -27,6 +27,8 @@ _DOCUMENTS = {
     "job": "name and creation time of the job",
     "exit": "exit state",
     "removed": "files removed by the disk budget",
+    "summary": "summary for lists of jobs",
+    "annotations": "tags, group and note",
     "start": "start",
     "surroundings": "machine, versions and environment",
     "heartbeat": "last heartbeat",
@@ -55,7 +57,7 @@ _WORKER = r"workers/(?P<worker>\d+)"
 _FILES = tuple(
     re.compile(pattern)
     for pattern in (
-        r"(?P<document>job|exit|removed)\.json",
+        r"(?P<document>job|exit|removed|summary|annotations)\.json",
         rf"{_NODE}/attempt-\d+/({_DOCUMENT}|reserve(-\d)?)",
         rf"{_NODE}/attempt-\d+/(?P<folder>frameworks)/[a-z]+-[^/]*",
         rf"{_NODE}/{_FAMILY}/{_SEGMENT}",

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from sonde.drawing.printable import escape_text
 from sonde.formats import UNKNOWN, format_duration, format_local_minute, format_local_time
+from sonde.results.previous_run import SpeedChange
 from sonde.results.verdict import reason
 from sonde.terminal.styles import QUIET, severity_style, state_style
 from sonde.terminal.tables import table
@@ -28,7 +29,7 @@ def jobs_lines(jobs: Sequence[_Job], width: int | None = None) -> list[Text]:
         width: The width of the terminal; None if the output is not a terminal.
     """
     names = [escape_text(job["job"]) for job in jobs]
-    reasons = [escape_text(reason(job).partition("\n")[0]) for job in jobs]
+    reasons = [escape_text(_remark(job)) for job in jobs]
     columns = _columns(jobs, is_narrow=width is not None)
     has_reasons = width is None
     if width is not None:
@@ -62,6 +63,15 @@ def _columns(jobs: Sequence[_Job], *, is_narrow: bool) -> list[list[str]]:
     if not is_narrow or any(len(job["nodes"]) > 1 for job in jobs):
         columns.append(["nodes", *(str(len(job["nodes"])) for job in jobs)])
     return columns
+
+
+def _remark(job: _Job) -> str:
+    """Why a job failed, and otherwise a change of its speed; then group, tags and note."""
+    change = job.get("speed_change")
+    texts = [reason(job).partition("\n")[0] or (SpeedChange(**change).text if change else "")]
+    texts += [f"[{label}]" for label in (job.get("group"), *job.get("tags", ())) if label]
+    texts.append((job.get("note") or "").partition("\n")[0])
+    return " ".join(filter(None, texts))
 
 
 def _findings(job: _Job) -> str:

@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { type JobRow, type Severity, unixOf } from "../api";
 import { formatCount, formatDuration, formatStamp, formatValue } from "../format";
-import { linkTo } from "../router";
+import { linkTo, setParameters } from "../router";
 import { SEVERITIES } from "../rule_status";
 import { sparkLabel, sparkPath } from "../sparkline";
 import { zone } from "../state";
@@ -18,6 +18,7 @@ type Props = {
   isChosen: boolean;
   onChoose: (name: string) => void;
   onDelete: (row: JobRow) => void;
+  onAnnotate: (row: JobRow) => void;
 };
 
 export const isRunning = (row: JobRow): boolean =>
@@ -25,11 +26,14 @@ export const isRunning = (row: JobRow): boolean =>
 
 /** A memoized row: scrolling re-renders only changed rows. */
 export function JobLine(props: Props) {
-  const { row, number, isChosen, onChoose, onDelete } = props;
-  return useMemo(() => <Line {...props} />, [row, number, isChosen, onChoose, onDelete]);
+  const { row, number, isChosen, onChoose, onDelete, onAnnotate } = props;
+  return useMemo(
+    () => <Line {...props} />,
+    [row, number, isChosen, onChoose, onDelete, onAnnotate],
+  );
 }
 
-function Line({ row, number, isChosen, onChoose, onDelete }: Props) {
+function Line({ row, number, isChosen, onChoose, onDelete, onAnnotate }: Props) {
   if (row === null)
     return (
       <tr aria-rowindex={number} class="coming">
@@ -52,6 +56,7 @@ function Line({ row, number, isChosen, onChoose, onDelete }: Props) {
         <a href={linkTo("overview", row.name)} title={row.name}>
           {row.name}
         </a>
+        <Labels row={row} />
       </td>
       <td class="col-state">
         <StateChip state={row.state} />
@@ -74,6 +79,15 @@ function Line({ row, number, isChosen, onChoose, onDelete }: Props) {
         <button
           type="button"
           class="quiet icon"
+          aria-label={`Tags and note of ${row.name}`}
+          title="Tags and note"
+          onClick={() => onAnnotate(row)}
+        >
+          ✎
+        </button>
+        <button
+          type="button"
+          class="quiet icon"
           aria-label={`Delete ${row.name}`}
           disabled={isRunning(row)}
           onClick={() => onDelete(row)}
@@ -85,10 +99,37 @@ function Line({ row, number, isChosen, onChoose, onDelete }: Props) {
   );
 }
 
-/** The reason of a failure, or the main finding. */
+/** Group and tags; a click filters by them. */
+function Labels({ row }: { row: JobRow }) {
+  const labels = [
+    ...(row.group ? [["group", row.group] as const] : []),
+    ...row.tags.map((tag) => ["tag", tag] as const),
+  ];
+  if (labels.length === 0) return null;
+  return (
+    <span class="labels">
+      {labels.map(([field, text]) => (
+        <button
+          key={`${field}:${text}`}
+          type="button"
+          class={`label ${field}`}
+          title={`Show the jobs with this ${field}`}
+          onClick={() => setParameters({ search: `${field}:${text}` })}
+        >
+          {text}
+        </button>
+      ))}
+    </span>
+  );
+}
+
+/** The reason of a failure, or a change of speed and the main finding; then the note. */
 export function verdictOf(row: JobRow): string {
   const isWell = row.state === "completed" || isRunning(row);
-  return isWell ? (row.finding ?? "") : row.verdict.replace(`${row.name} `, "");
+  const texts = isWell
+    ? [row.change, row.finding]
+    : [row.verdict.replace(`${row.name} `, ""), row.change];
+  return [...texts, row.note].filter(Boolean).join(" · ");
 }
 
 function severityCount(severity: Severity, count: number): string {

@@ -1,10 +1,7 @@
 // The Jobs page: all jobs of the store, with search, sorting, comparison and deletion.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { type JobRow, jobPath, send } from "../api";
-import { Dialog } from "../controls/dialog";
-import { showNotice } from "../controls/notice";
-import { errorMessage } from "../controls/request";
+import type { JobRow } from "../api";
 import { formatCount, pluralize } from "../format";
 import { JobsSource } from "../jobs_source";
 import { linkTo, route, setParameters } from "../router";
@@ -12,8 +9,11 @@ import { steppedTop, visibleRows } from "../scrolling";
 import { STATES } from "../state_chip";
 import { Notice } from "../states";
 import { toggled } from "../views/legend";
-import { isRunning, JobLine } from "./job_line";
+import { AnnotateDialog } from "./annotate_job";
+import { DeleteJobsDialog } from "./delete_jobs";
+import { JobLine } from "./job_line";
 import { COLUMNS, JobsHead } from "./jobs_head";
+import { SavedFilters } from "./saved_filters";
 import "./pages.css";
 
 const ROW = 44;
@@ -26,7 +26,8 @@ export function JobsPage() {
   const chosen = new Set((route.value.parameters.chosen ?? "").split(",").filter(Boolean));
   const setChosen = (names: ReadonlySet<string>): void =>
     setParameters({ chosen: [...names].join(",") });
-  const [jobToDelete, setJobToDelete] = useState<JobRow | null>(null);
+  const [namesToDelete, setNamesToDelete] = useState<readonly string[]>([]);
+  const [jobToAnnotate, setJobToAnnotate] = useState<JobRow | null>(null);
   const source = useMemo(() => new JobsSource({ search, state, sort }), [search, state, sort]);
   return (
     <div class="jobs-page">
@@ -53,22 +54,38 @@ export function JobsPage() {
             ))}
           </select>
         </label>
-        <CompareLink chosen={chosen} onClear={() => setChosen(new Set())} />
+        <SavedFilters />
+        <ChosenActions
+          chosen={chosen}
+          onClear={() => setChosen(new Set())}
+          onDelete={() => setNamesToDelete([...chosen])}
+        />
       </div>
       <JobsTable
         source={source}
         sort={sort}
         chosen={chosen}
         onChoose={(name) => setChosen(toggled(chosen, name))}
-        onDelete={setJobToDelete}
+        onDelete={(row) => setNamesToDelete([row.name])}
+        onAnnotate={setJobToAnnotate}
       />
-      {jobToDelete && (
-        <DeleteDialog
-          row={jobToDelete}
-          onClose={() => setJobToDelete(null)}
-          onDeleted={() => {
-            setJobToDelete(null);
-            setChosen(new Set([...chosen].filter((name) => name !== jobToDelete.name)));
+      {namesToDelete.length > 0 && (
+        <DeleteJobsDialog
+          names={namesToDelete}
+          onClose={() => setNamesToDelete([])}
+          onDeleted={(deleted) => {
+            setNamesToDelete([]);
+            setChosen(new Set([...chosen].filter((name) => !deleted.includes(name))));
+            source.reload();
+          }}
+        />
+      )}
+      {jobToAnnotate && (
+        <AnnotateDialog
+          row={jobToAnnotate}
+          onClose={() => setJobToAnnotate(null)}
+          onSaved={() => {
+            setJobToAnnotate(null);
             source.reload();
           }}
         />
@@ -100,7 +117,7 @@ function SearchField({ value }: { value: string }) {
     <input
       type="search"
       class="search"
-      placeholder="Search names and verdicts"
+      placeholder="Search, or host:gpu-* loss<0.5"
       aria-label="Search jobs"
       value={value}
       onInput={(event) => change(event.currentTarget.value)}
@@ -108,13 +125,18 @@ function SearchField({ value }: { value: string }) {
   );
 }
 
-function CompareLink({ chosen, onClear }: { chosen: ReadonlySet<string>; onClear: () => void }) {
-  if (chosen.size === 0) return <span class="sub push">Select two or more jobs to compare.</span>;
+type ChosenProps = { chosen: ReadonlySet<string>; onClear: () => void; onDelete: () => void };
+
+function ChosenActions({ chosen, onClear, onDelete }: ChosenProps) {
+  if (chosen.size === 0) return <span class="sub push">Select jobs to compare or delete.</span>;
   return (
     <span class="push compare-choice">
       <span role="status">{chosen.size} selected</span>
       <button type="button" class="quiet" onClick={onClear}>
         Clear
+      </button>
+      <button type="button" class="danger" onClick={onDelete}>
+        Delete
       </button>
       {chosen.size > 1 ? (
         <a class="button primary" href={linkTo("compare", "", { jobs: [...chosen].join(",") })}>
@@ -135,9 +157,10 @@ type TableProps = {
   chosen: ReadonlySet<string>;
   onChoose: (name: string) => void;
   onDelete: (row: JobRow) => void;
+  onAnnotate: (row: JobRow) => void;
 };
 
-function JobsTable({ source, sort, chosen, onChoose, onDelete }: TableProps) {
+function JobsTable({ source, sort, chosen, onChoose, onDelete, onAnnotate }: TableProps) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(800);
@@ -198,6 +221,7 @@ function JobsTable({ source, sort, chosen, onChoose, onDelete }: TableProps) {
               isChosen={row !== null && chosen.has(row.name)}
               onChoose={onChoose}
               onDelete={onDelete}
+              onAnnotate={onAnnotate}
             />
           ))}
           <Spacer height={(total - rows.end) * ROW} />
@@ -224,42 +248,5 @@ function NoJobs() {
       No jobs in this store yet. Start one with <code>sonde run -- python train.py</code>, or try{" "}
       <code>sonde demo</code>.
     </Notice>
-  );
-}
-
-function DeleteDialog({
-  row,
-  onClose,
-  onDeleted: onGone,
-}: {
-  row: JobRow;
-  onClose: () => void;
-  onDeleted: () => void;
-}) {
-  const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState(isRunning(row) ? "This job is running. Stop it first." : "");
-  const remove = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      await send("DELETE", jobPath(row.name));
-      showNotice(`Deleted ${row.name}.`);
-      onGone();
-    } catch (problem) {
-      setError(errorMessage(problem));
-      setBusy(false);
-    }
-  };
-  return (
-    <Dialog
-      title={`Delete ${row.name}?`}
-      action="Delete"
-      isDangerous
-      isBusy={isBusy}
-      error={error}
-      onConfirm={() => void remove()}
-      onClose={onClose}
-    >
-      <p>This permanently removes the job and all its data from the store.</p>
-    </Dialog>
   );
 }

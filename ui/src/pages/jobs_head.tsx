@@ -20,7 +20,7 @@ export const COLUMNS: readonly HeadColumn[] = [
   { key: "findings", title: "Findings", sort: "findings" },
   { key: "verdict", title: "Verdict" },
   { key: "spark", title: "Loss" },
-  { key: "delete", title: "Delete", isHidden: true },
+  { key: "delete", title: "Edit and delete", isHidden: true },
 ];
 
 /** The sort direction of a column: `-start` is the latest first. */

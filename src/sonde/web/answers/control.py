@@ -2,18 +2,21 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from sonde.clock import iso
 from sonde.errors import JobNotRunningError, UsageError
 from sonde.read.jobs import read_job
 from sonde.read.listeners import listeners
+from sonde.records.job_summary import Annotations
 from sonde.records.profile import ProfileKind
 from sonde.records.request import Request, RequestKind
 from sonde.settings import parse_interval, requested_windows
 from sonde.store import layout
+from sonde.store.annotations import write_annotations
 from sonde.store.control import replies_to, send_request
-from sonde.store.facts import decode_facts
+from sonde.store.facts import build_record, decode_facts
 from sonde.store.removal import remove_job
 from sonde.web.answers._answers import Endpoint, EndpointGroup
 from sonde.web.query_params import Query
@@ -36,6 +39,7 @@ class Control(EndpointGroup):
             Endpoint("/jobs/{job}/set", _set, "POST"),
             Endpoint("/jobs/{job}/profile", _profile, "POST"),
             Endpoint("/jobs/{job}/requests/{request}", _replies, is_cached=False),
+            Endpoint("/jobs/{job}/annotations", _annotate, "POST"),
             Endpoint("/jobs/{job}", _delete, "DELETE"),
         )
 
@@ -113,6 +117,17 @@ def _replies(query: Query) -> Reply:
             "waiting": sorted(waiting),
         }
     )
+
+
+def _annotate(query: Query) -> Reply:
+    """Replace the tags, group and note of a job."""
+    try:
+        annotations = build_record(Annotations, dict(query.body))
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"Invalid annotations: {error}") from error
+    stored = write_annotations(query.job.backend, annotations)
+    query.library.catalog.read_again(query.job.name)
+    return json_reply(asdict(stored))
 
 
 def _delete(query: Query) -> Reply:
