@@ -87,17 +87,18 @@ class Plan:
 
 def session_switch() -> Switch:
     """Return a switch that pauses and resumes the session of this process."""
-    session = _session()
+    session = current_session()
     return lambda is_on: session.resume() if is_on else session.pause()
 
 
 def session_is_quiet() -> Callable[[], bool]:
     """Return a function that tells whether the session defers its hooks."""
-    session = _session()
+    session = current_session()
     return lambda: bool(session.state.has_notes)
 
 
-def _session() -> Any:
+def current_session() -> Any:
+    """Return the session of this process."""
     module = sys.modules.get("sonde.hook.session")
     session = module.Session.of_process() if module is not None else None
     if session is None or not session.state.is_on:

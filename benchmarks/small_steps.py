@@ -74,17 +74,18 @@ class _Bench:
 
     def blocks(self, name: str) -> Row:
         """Measure with the hook installed and removed in one process."""
-        document = self._run(name, "--switch", "--seconds", str(self._effort.seconds), hooked=True)
+        seconds = str(self._effort.seconds)
+        document = self._run(name, "--switch", "remove", "--seconds", seconds, hooked=True)
         blocks = [SmallBlock(**block) for block in document["blocks"]]
-        percent, error = _added(blocks, "cpu_seconds")
-        wall, wall_error = _added(blocks, "wall_seconds")
+        percent, error = added(blocks, "cpu_seconds")
+        wall, wall_error = added(blocks, "wall_seconds")
         hooked = [block for block in blocks if block.is_hooked]
         thread_seconds = sum(block.thread_seconds for block in blocks)
         threads = 100 * thread_seconds / sum(block.cpu_seconds for block in hooked)
         unit = statistics.median(
             block.cpu_seconds / block.units for block in blocks if not block.is_hooked
         )
-        account = _account(document["accounts"])
+        reported = account(document["accounts"])
         before = self._before(name)
         return Row(
             f"{name}, {1000 * unit:.2g} ms per unit",
@@ -93,9 +94,9 @@ class _Bench:
             f"≤ {_BAR_PERCENT:g}%",
             percent - error <= _BAR_PERCENT,
             "self-reported",
-            account[0],
+            reported[0],
             f"± {error:.2f}%; wall time {wall:.2f} ± {wall_error:.2f}%; CPU time of its threads "
-            f"{threads:.2f}% (self-reported {account[1]:.2f}%); {len(blocks) // 2} pairs{before}",
+            f"{threads:.2f}% (self-reported {reported[1]:.2f}%); {len(blocks) // 2} pairs{before}",
         )
 
     def _before(self, name: str) -> str:
@@ -104,11 +105,12 @@ class _Bench:
         if not root:
             return ""
         seconds = str(self._effort.seconds)
-        document = self._run(name, "--switch", "--seconds", seconds, hooked=True, root=Path(root))
+        words = ("--switch", "remove", "--seconds", seconds)
+        document = self._run(name, *words, hooked=True, root=Path(root))
         blocks = [SmallBlock(**block) for block in document["blocks"]]
-        percent, error = _added(blocks, "cpu_seconds")
-        account = _account(document["accounts"])[0]
-        return f"; before: {percent:.2f} ± {error:.2f}%, self-reported {account:.2f}%"
+        percent, error = added(blocks, "cpu_seconds")
+        reported = account(document["accounts"])[0]
+        return f"; before: {percent:.2f} ± {error:.2f}%, self-reported {reported:.2f}%"
 
     def complete_job(self, name: str) -> Row:
         """Measure a complete job of a few seconds."""
@@ -149,7 +151,7 @@ class _Bench:
         return document
 
 
-def _added(blocks: Sequence[SmallBlock], what: str) -> tuple[float, float]:
+def added(blocks: Sequence[SmallBlock], what: str) -> tuple[float, float]:
     """Return the added percentage compared with neighboring blocks, and its standard error."""
     ratios = []
     for pair in zip(blocks[::2], blocks[1::2], strict=True):
@@ -165,7 +167,7 @@ def _trimmed(ratios: Sequence[float]) -> float:
     return statistics.fmean(sorted(ratios)[cut : len(ratios) - cut])
 
 
-def _account(accounts: Sequence[Sequence[float]]) -> tuple[float, float]:
+def account(accounts: Sequence[Sequence[float]]) -> tuple[float, float]:
     """Return the self-reported percentages of the hook and of its threads."""
     hook, threads, training = (
         end - start for end, start in zip(accounts[1], accounts[0], strict=True)

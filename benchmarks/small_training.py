@@ -6,7 +6,6 @@
 import argparse
 import gc
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -15,9 +14,14 @@ from typing import Any
 
 import torch
 
-from benchmarks.small_programs import PROGRAMS
+from benchmarks import gpu_programs
+from benchmarks.hook_blocks import Switch, current_session, no_switch, session_switch
+from benchmarks.small_programs import PROGRAMS, Program
 
+is_cuda_in_use: Callable[[], bool] = torch.cuda.is_initialized
+_PROGRAMS: dict[str, Program] = {**PROGRAMS, **gpu_programs.PROGRAMS}
 _BLOCK_SECONDS = 0.2  # short, because other load changes within seconds
+_DEVICE_BLOCK_SECONDS = 0.5  # on a GPU, whose queue is empty at the start of a block
 _WARM_UP_SECONDS = 6.0
 
 
@@ -39,10 +43,7 @@ class HookSwitch:
     """
 
     def __init__(self) -> None:
-        session = sys.modules["sonde.hook.session"].Session.of_process()
-        if not session.state.is_on:
-            raise SystemExit("No session in this process. Start it with sonde run.")
-        self.session = session
+        self.session = current_session()
         self._restores: list[Callable[[], None]] = []
         self._since_ns = self._since_cpu_ns = 0
 
@@ -123,6 +124,10 @@ class _Hook:
         return restore
 
 
+# compiled code would be compiled again if functions were replaced
+_SWITCHES: dict[str, Callable[[], Switch]] = {"remove": HookSwitch, "pause": session_switch}
+
+
 def _private(owner: Any, *names: str) -> Any:
     for name in names:
         owner = getattr(owner, name)
@@ -136,12 +141,14 @@ def _nothing() -> None:
 class Blocks:
     """Divides units into blocks and switches the hook between them."""
 
-    def __init__(self, seconds: float, is_switched: bool) -> None:
+    def __init__(
+        self, seconds: float, make_switch: Callable[[], Switch], block_seconds: float
+    ) -> None:
         self._until = 0.0
         self._seconds = seconds
-        self._is_switched = is_switched
-        self._switch: Callable[[bool], None] = lambda _is_on: None
-        self.hook: HookSwitch | None = None
+        self._block_seconds = block_seconds
+        self._make_switch = make_switch
+        self._switch: Switch = no_switch
         self._warm_units, self._warm_from = 0, 0.0
         self._units = self._remaining = 0
         self._is_on = True
@@ -171,10 +178,9 @@ class Blocks:
 
     def _begin(self) -> None:
         per_second = self._warm_units / (_WARM_UP_SECONDS / 2)
-        self._units = max(2, round(per_second * _BLOCK_SECONDS))
-        if self._is_switched:
-            self._switch = self.hook = HookSwitch()
-            self._account()
+        self._units = max(2, round(per_second * self._block_seconds))
+        self._switch = self._make_switch()
+        self._account()
         self._until = time.perf_counter() + self._seconds
         gc.collect()
         self._remaining = self._units + 1
@@ -187,8 +193,7 @@ class Blocks:
         is_pair = len(self.blocks) % 2 == 0
         if is_pair and time.perf_counter() >= self._until:
             self._switch(True)
-            if self.hook is not None:
-                self._account()
+            self._account()
             self._remaining = -1
             return
         if not is_pair:  # on, off; off, on; on, off
@@ -197,33 +202,39 @@ class Blocks:
         self._remaining = self._units + 1
 
     def _account(self) -> None:
-        assert self.hook is not None
-        budget = self.hook.session.overhead.budget
-        training = getattr(self.hook.session, "training_seconds", budget.training_seconds)
-        account = (budget.hook_seconds, budget.thread_seconds, training)
-        self.accounts.append(account)
+        if self._switch is no_switch:
+            return
+        session = current_session()
+        budget = session.overhead.budget
+        training = getattr(session, "training_seconds", budget.training_seconds)
+        self.accounts.append((budget.hook_seconds, budget.thread_seconds, training))
 
 
 def _times() -> tuple[float, float, float]:
+    if is_cuda_in_use():
+        torch.cuda.synchronize()
     return time.perf_counter(), time.thread_time(), time.process_time()
 
 
 def main() -> None:
     """Train and save the blocks."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("program", choices=PROGRAMS)
+    parser.add_argument("program", choices=_PROGRAMS)
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--units", type=int, help="train for this number of units, without blocks")
-    parser.add_argument("--switch", action="store_true", help="disable Sonde in every other block")
+    parser.add_argument("--switch", choices=_SWITCHES, help="disable Sonde in every other block")
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(3)
+    is_on_gpu = options.program in gpu_programs.PROGRAMS
     if options.units is not None:
         document = _train(options.program, options.units)
     else:
-        blocks = Blocks(options.seconds, options.switch)
-        PROGRAMS[options.program](blocks.tick)
+        make_switch = _SWITCHES[options.switch] if options.switch else lambda: no_switch
+        block_seconds = _DEVICE_BLOCK_SECONDS if is_on_gpu else _BLOCK_SECONDS
+        blocks = Blocks(options.seconds, make_switch, block_seconds)
+        _PROGRAMS[options.program](blocks.tick)
         document = {"blocks": [asdict(block) for block in blocks.blocks]}
         document["accounts"] = blocks.accounts
     options.file.write_text(json.dumps(document), encoding="utf-8")
@@ -240,7 +251,7 @@ def _train(program: str, units: int) -> dict[str, Any]:
         return done >= units
 
     starts.append(_times())
-    PROGRAMS[program](tick)
+    _PROGRAMS[program](tick)
     ends = _times()
     wall, cpu, everything = (end - start for end, start in zip(ends, starts[0], strict=True))
     return {"wall_seconds": wall, "cpu_seconds": cpu, "process_seconds": everything}

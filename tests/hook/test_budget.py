@@ -205,3 +205,26 @@ def test_inspection_waits_until_the_budget_covers_recent_costs() -> None:
 
     assert steps == ceil(price / (0.007 * 0.001))
     assert (before, budget.has_room_for_inspection) == (False, True)
+
+
+def test_costs_that_do_not_recur_are_reported_but_postpone_nothing() -> None:
+    budget = Budget(1.0)
+    for _ in range(10):
+        budget.add_step(1.0, 0.0)
+    saved = budget.inline.saved_seconds
+
+    budget.add_step(0.0, 2.0, one_off_seconds=2.0)
+
+    assert budget.hook_seconds == 2.0
+    assert budget.inline.saved_seconds == saved
+
+
+def test_inspections_that_training_does_not_wait_for_become_free() -> None:
+    budget = Budget(1.0)
+    budget.learn_inspection_cost(0.05, 0.0)
+    assert budget.inspection_share(0.05) > 10
+
+    for _ in range(30):
+        budget.learn_inspection(0.05, is_hidden=True)
+
+    assert budget.inspection_share(0.05) < 0.01

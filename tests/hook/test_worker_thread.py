@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 
-from sonde.clock import SystemClock
+from sonde.clock import SystemClock, thread_cpu_seconds
 from sonde.guard import Guard
 from sonde.hook.worker_thread import WorkerThread
 from tests.fakes.eventually import eventually
@@ -96,3 +96,19 @@ def test_no_work_starts_during_a_hold() -> None:
     thread.release()
     assert began.wait(60)
     thread.close(60)
+
+
+def test_work_that_does_not_recur_is_no_overhead() -> None:
+    costs: list[float] = []
+    thread = WorkerThread(SystemClock(), Guard(), lambda: None, 60.0, costs.append)
+    thread.start()
+
+    def compile_kernels() -> None:
+        until = thread_cpu_seconds() + 0.2
+        while thread_cpu_seconds() < until:
+            pass
+
+    thread.submit_once("kernels", compile_kernels)
+    thread.close(60)
+
+    assert sum(costs) < 0.1

@@ -127,8 +127,16 @@ class Budget:
         self.thread_seconds = 0.0
         self.training_seconds = 0.0
 
-    def add_step(self, training_seconds: float, hook_seconds: float) -> None:
-        """Account for a step: its duration, and the part of it that hooks took."""
+    def add_step(
+        self, training_seconds: float, hook_seconds: float, one_off_seconds: float = 0.0
+    ) -> None:
+        """Account for a step.
+
+        Args:
+            training_seconds: Its duration.
+            hook_seconds: The part of it that hooks took.
+            one_off_seconds: The part of that which does not recur.
+        """
         was_beginning, recorded_every_step = self.is_beginning, self.records_every_step
         self.training_seconds += training_seconds
         self.hook_seconds += hook_seconds
@@ -137,7 +145,9 @@ class Budget:
         self.close_inspections.earn(training_seconds)
         self.outside.earn(training_seconds)
         self.background.earn(training_seconds)
-        self.inline.spend(_CHARGED_EARLY * hook_seconds if was_beginning else hook_seconds)
+        recurring_seconds = hook_seconds - one_off_seconds
+        charged = _CHARGED_EARLY if was_beginning else 1.0
+        self.inline.spend(charged * recurring_seconds)
         if recorded_every_step and not self.records_every_step:
             self.inline.forgive(self._budget_for(_FORGIVEN_SECONDS), 0.0)
         if was_beginning and not self.is_beginning:
@@ -221,10 +231,17 @@ class Budget:
         if self._calls_outside > _FIRST_CALLS:
             self.outside.spend(seconds)
 
-    def learn_inspection(self, seconds: float) -> None:
-        """Learn the cost of an inspected step."""
-        self.latest_inspection_seconds = seconds
-        if not self._is_compared:
+    def learn_inspection(self, seconds: float, *, is_hidden: bool = False) -> None:
+        """Learn the cost of an inspected step.
+
+        Args:
+            seconds: Time in hooks.
+            is_hidden: Whether training waited for a device meanwhile, so that it cost nothing.
+        """
+        self.latest_inspection_seconds = 0.0 if is_hidden else seconds
+        if is_hidden:
+            self._inspection.learn(0.0)
+        elif not self._is_compared:
             self._inspection.learn(seconds)
 
     def learn_inspection_cost(self, seconds: float, timed_seconds: float) -> None:

@@ -26,11 +26,14 @@ class Overhead:
     __slots__ = (
         "_accounted_ns",
         "_clock",
+        "_is_hidden",
+        "_one_off_ns",
         "_shortest_ns",
         "_state",
         "_windows",
         "budget",
         "hook_ns",
+        "was_hidden",
     )
 
     def __init__(self, clock: Clock, state: HookState, windows: Windows) -> None:
@@ -45,6 +48,8 @@ class Overhead:
         self.hook_ns = 0  # of the training thread, since the last `account`
         self._accounted_ns = 0  # end of the training time counted so far
         self._shortest_ns: dict[str, int] = {}
+        self._is_hidden = self.was_hidden = False  # now, and in the latest step
+        self._one_off_ns = 0
 
     @property
     def training_seconds(self) -> float:
@@ -62,6 +67,25 @@ class Overhead:
         """Subtract time that a hook has measured but that is counted elsewhere."""
         self.hook_ns -= hook_ns
 
+    def set_hidden(self, is_hidden: bool) -> None:
+        """Set whether a device still has queued work of the current step.
+
+        Training then waits for the device, and hooks in the training thread do not delay it.
+        """
+        self._is_hidden = is_hidden
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether hooks do not delay the current step, because training waits for a device."""
+        return self._is_hidden
+
+    def charge_once(self, hook_ns: int) -> None:
+        """Mark measured hook time as a cost that does not recur, such as allocating memory.
+
+        It is reported, but does not postpone measurements.
+        """
+        self._one_off_ns += hook_ns
+
     def interrupt(self) -> None:
         """Stop counting training time until the next step."""
         self._accounted_ns = 0
@@ -74,11 +98,16 @@ class Overhead:
             end_ns: End of the time to count.
         """
         hook_ns, self.hook_ns = self.hook_ns, 0
+        one_off_ns, self._one_off_ns = self._one_off_ns, 0
+        self.was_hidden, self._is_hidden = self._is_hidden, False
+        if self.was_hidden:
+            hook_ns = 0
         begin_ns = self._accounted_ns or start_ns
         self._accounted_ns = max(begin_ns, end_ns)
         if not self._windows.is_open:  # a profiler would inflate the cost of hooks
             seconds = (self._accounted_ns - begin_ns) / NANOSECONDS
-            self.budget.add_step(seconds, hook_ns / NANOSECONDS)
+            one_off_seconds = min(hook_ns, one_off_ns) / NANOSECONDS
+            self.budget.add_step(seconds, hook_ns / NANOSECONDS, one_off_seconds)
 
     def account_counted(self, start_ns: int, end_ns: int, hook_ns: int) -> None:
         """Count the time of steps that were not recorded; hooks took `hook_ns` of it in total."""

@@ -49,10 +49,12 @@ class Recorder:
         value: float,
         source: str = "hook",
         at: StepId | None = None,
+        time_ns: int | None = None,
     ) -> None:
-        """Record a number for the current step, or for the step `at`."""
+        """Record a number for the current step, or for the step `at`; now, or at `time_ns`."""
         mode, number = at or (self._steps.mode, self._steps.number)
-        self._add_scalar((name, self._now_ns(), number, mode, float(value), source))
+        moment_ns = self._now_ns() if time_ns is None else time_ns
+        self._add_scalar((name, moment_ns, number, mode, float(value), source))
         if source == "hook" and not isfinite(value):
             for listener in self._non_finite:
                 listener(name, value, (mode, number))

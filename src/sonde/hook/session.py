@@ -155,6 +155,8 @@ class Session:
 
     def hold(self) -> None:
         """Suspend recording and all device access until `release`; holds may be nested."""
+        if self.state.is_resting and self.thread.is_current():
+            self.guard.call("notes", self.state.catch_up, None)  # nothing may be noted meanwhile
         if self.state.add_hold() and self._worker_thread is not None:
             self._worker_thread.hold()
         self.state.switch_off()
@@ -224,7 +226,8 @@ class Session:
         if step.mode != "train":
             overhead.budget.charge_outside_call(overhead.hook_ns / NANOSECONDS)
         elif self.recorder.is_live:
-            overhead.budget.learn_inspection(overhead.hook_ns / NANOSECONDS)
+            seconds = overhead.hook_ns / NANOSECONDS
+            overhead.budget.learn_inspection(seconds, is_hidden=overhead.is_hidden)
         overhead.account(step.start_ns, step.end_ns)
         for listener in self.listeners.steps:
             listener(step)

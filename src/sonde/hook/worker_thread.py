@@ -50,11 +50,24 @@ class WorkerThread:
         self._is_closing = False
         self._poll: Callable[[], None] | None = None
         self._poll_seconds = 0.0
+        self._one_off_seconds = 0.0
         self._thread = threading.Thread(target=self._run, name="sonde-hook", daemon=True)
 
     def start(self) -> None:
         """Start the thread."""
         self._thread.start()
+
+    def submit_once(self, component: str, work: Callable[[], None]) -> None:
+        """Queue work that does not recur, such as compiling, and does not count as overhead."""
+
+        def timed() -> None:
+            began = thread_cpu_seconds()
+            try:
+                work()
+            finally:
+                self._one_off_seconds += thread_cpu_seconds() - began
+
+        self.submit(component, timed)
 
     def submit(self, component: str, work: Callable[[], None]) -> None:
         """Queue work."""
@@ -117,7 +130,8 @@ class WorkerThread:
                 poll_due = now + self._poll_seconds
                 self._poll()
             cpu = thread_cpu_seconds()
-            self._on_cost(cpu - spent)
+            one_off, self._one_off_seconds = self._one_off_seconds, 0.0
+            self._on_cost(cpu - spent - one_off)
             spent = cpu
             if is_last:
                 return

@@ -61,7 +61,7 @@ class PyTorch(Adapter):
         self.names, scalars = Names(), DeviceScalars(session)
         records, inspections, hooks = TensorRecords(session), Inspections(session), Hooks()
         gather = DueTensors(session, self.names, records, inspections)
-        rest, marks = Rest(session, hooks, self._patches), Marks(session)
+        rest, marks = Rest(session, scalars, hooks, self._patches), Marks(session)
         deferred = DeferredHooks(session, gather.steps_until_due, inspections, rest)
         self.modules = Modules(session, self.names, marks, deferred, hooks)
         self.losses = losses = Losses(session, scalars)

@@ -103,6 +103,131 @@ def test_every_step_has_the_loss_that_the_script_saw() -> None:
     assert recorded.scalars("loss") == dict(enumerate(script.losses))
 
 
+def test_losses_of_accumulated_steps_are_the_means_of_their_micro_steps() -> None:
+    expected = []
+    with watched_script() as (script, recorded):
+        for _ in range(STEPS):
+            parts = [script.loss() / 2, script.loss() / 2]
+            for part in parts:
+                part.backward()
+            script.optimizer.step()
+            script.optimizer.zero_grad()
+            expected.append(sum(part.item() for part in parts))
+
+    losses = recorded.scalars("loss")
+    assert [losses[step] for step in range(STEPS)] == pytest.approx(expected, rel=1e-12)
+
+
+def test_each_of_several_optimizers_has_its_losses_at_every_step() -> None:
+    first, second = [], []
+    with watched_script() as (script, recorded):
+        other = nn.Linear(4, 3)
+        script.second = torch.optim.SGD(other.parameters(), lr=0.1)
+        for _ in range(STEPS):
+            script.step()
+            script.second.zero_grad()
+            loss = other(torch.randn(5, 4)).pow(2).mean()
+            loss.backward()
+            script.second.step()
+            first.append(script.losses[-1])
+            second.append(loss.item())
+
+    assert recorded.scalars("loss/0") == dict(enumerate(first))
+    assert recorded.scalars("loss/1") == dict(enumerate(second))
+
+
+def test_losses_are_those_before_a_gradient_scaler_and_skipped_steps_are_recorded() -> None:
+    skipped_step = 200
+    with watched_script() as (script, recorded):
+        scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
+        rested = 0
+        for step in range(STEPS):
+            rested += recorded.session.state.is_resting
+            loss = script.loss()
+            scaler.scale(loss).backward()
+            if step == skipped_step:
+                script.model[0].weight.grad.fill_(float("inf"))
+            scaler.step(script.optimizer)
+            scaler.update()
+            script.optimizer.zero_grad()
+            script.losses.append(loss.item())
+
+    steps = [row for row in recorded.rows["events"] if row["category"] == "step"]
+    skipped = [row["step"] for row in steps if "skipped" in row["detail"]]
+    losses = recorded.scalars("loss")
+    assert rested > STEPS / 2
+    assert (len(steps), skipped) == (STEPS, [skipped_step])
+    assert {step: losses[step] for step in losses} == {step: script.losses[step] for step in losses}
+    assert set(range(STEPS)) - set(losses) <= {skipped_step}
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Treat all tensors as if they were on a device, whose work is always finished."""
+    scalars = "sonde.hook.torch.tensors.device_scalars"
+    policy = "sonde.hook.torch.loop.deferral_policy"
+    monkeypatch.setattr(torch.Tensor, "is_cpu", property(lambda _: False), raising=False)
+    monkeypatch.setattr(f"{scalars}._pinned_memory", lambda count: torch.empty(count).double())
+    monkeypatch.setattr(f"{scalars}._event_after_work", lambda _: Finished())
+    monkeypatch.setattr(f"{policy}._is_cuda_in_use", lambda: True)
+
+
+class Finished:
+    def query(self) -> bool:
+        return True
+
+
+@pytest.mark.usefixtures("device")
+def test_losses_and_norms_on_a_device_are_recorded_without_reading_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reads, norms = 0, []
+
+    def count_read(tensor: torch.Tensor) -> float:
+        nonlocal reads
+        reads += recorded.session.state.is_resting
+        return float(tensor.detach())
+
+    with watched_script() as (script, recorded):
+        losses = []
+        for _ in range(STEPS):
+            loss = script.loss()
+            with monkeypatch.context() as patched:
+                patched.setattr(torch.Tensor, "item", count_read)
+                loss.backward()
+                norms.append(nn.utils.clip_grad_norm_(script.model.parameters(), 0.1))
+                script.optimizer.step()
+            script.optimizer.zero_grad()
+            losses.append(loss)
+
+    assert reads == 0
+    assert recorded.scalars("loss") == {step: loss.item() for step, loss in enumerate(losses)}
+    assert recorded.scalars("gradient_norm") == {
+        step: norm.item() for step, norm in enumerate(norms)
+    }
+    assert recorded.scalars("clip_factor")[STEPS - 1] == pytest.approx(0.1 / norms[-1].item(), 1e-4)
+
+
+@pytest.mark.usefixtures("device")
+def test_a_number_of_a_device_that_is_not_finite_ends_the_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Budget, "steps_until_inspection", lambda *_: 10**6)
+    with watched_script() as (script, recorded):
+        session = recorded.session
+        script.train(9)
+        assert session.state.is_resting
+        session.recorder.scalar("loss", float("nan"), at=("train", 5))
+        script.step()
+        has_ended = not session.state.is_resting
+        script.train(5)
+        session.recorder.scalar("loss", float("nan"), at=("train", 6))
+        script.step()
+        is_resting = session.state.is_resting
+
+    assert (has_ended, is_resting) == (True, True)
+
+
 def test_hooks_are_removed_from_modules_at_rest_and_restored() -> None:
     with watched_script() as (script, recorded):
         script.train(9)
@@ -339,8 +464,8 @@ def _both(script: Script) -> None:
     ("step", "call_count"),
     [
         (lambda script: _step(script, script.loss()), 4),  # loss, backward, optimizer twice
-        (_clipped, 7),
-        (_accumulated, 6),
+        (_clipped, 8),
+        (_accumulated, 8),
         (_scheduled, 4),
         (_both, 8),
     ],

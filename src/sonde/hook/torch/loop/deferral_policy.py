@@ -56,7 +56,6 @@ class DeferralPolicy:
         return (
             session.steps.counts["train"] >= _SETTLED_STEPS
             and not session.settings.stop_on_non_finite
-            and not _is_cuda_in_use()
             and not any(veto() for veto in self._vetoes)
             and "notes" not in session.guard.failed
         )
@@ -73,11 +72,16 @@ class DeferralPolicy:
             return False
         if budget.records_every_step:
             return False
-        if is_plain:
+        if is_plain and self.may_defer:
             use = _DEFERRED_STEP_NS / NANOSECONDS / (budget.share * step_seconds)
         else:
             use = budget.inspection_share(step_seconds)
         return max(use, 0.0) >= _MIN_BUDGET_USE
+
+    @property
+    def may_defer(self) -> bool:
+        """Whether hooks may be deferred: the values of a device could not be noted."""
+        return not _is_cuda_in_use()
 
     def resting_steps(self) -> int:
         """The number of steps for which hooks may rest."""
@@ -102,6 +106,8 @@ class DeferralPolicy:
     def may_defer_evaluations(self, steps: int) -> bool:
         """Whether no inspection or request applies to evaluations within the given steps."""
         plan = self._session.plan
+        if not self.may_defer:
+            return False
         if plan.evaluations_are_needed and self._inspections.evaluations.is_due_within(steps):
             return False
         return not plan.has_requests_for(Mode.EVAL)

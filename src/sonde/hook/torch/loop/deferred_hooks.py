@@ -191,21 +191,18 @@ class DeferredHooks:
         elif self._steps_left <= 0 or end_ns >= self._deadline_ns:
             self.is_on = False
 
-    def after_inspected_step(
-        self, optimizer: Optimizer, number: int, is_plain: bool, backwards: int
-    ) -> None:
+    def after_inspected_step(self, optimizer: Optimizer, number: int, is_plain: bool) -> None:
         """Start deferral or a rest after an inspected step, if either is possible.
 
         Args:
             optimizer: The optimizer that has stepped.
             number: Its number.
             is_plain: Whether steps may be deferred.
-            backwards: Backward passes of the step.
         """
-        if not self._begin_rest(is_plain, backwards) and is_plain:
+        if not self._begin_rest(is_plain) and is_plain:
             self._begin(optimizer, number)
 
-    def _begin_rest(self, is_plain: bool, backwards: int) -> bool:
+    def _begin_rest(self, is_plain: bool) -> bool:
         rest, policy, steps = self.rest, self.policy, self._session.steps
         step_seconds = rest.schedule.bare_seconds(steps.latest_seconds)
         if not rest.is_allowed or self.update.fingerprints is not None:
@@ -217,13 +214,14 @@ class DeferredHooks:
         due_in = policy.resting_steps()
         if due_in < 1:
             return False
-        rest.begin(step_seconds, due_in, keeps_losses=backwards == 1)
+        rest.begin(step_seconds, due_in)
         return True
 
     def _begin(self, optimizer: Optimizer, number: int) -> None:
         step_seconds = self._session.steps.latest_seconds
         rates = [group.get("lr") for group in optimizer.param_groups]
         is_plain = all(type(rate) is float for rate in rates)
+        is_plain = is_plain and self.policy.may_defer
         if not is_plain or step_seconds <= 0 or not self.policy.may_skip_inspection():
             return
         count = self.policy.deferred_steps(step_seconds)

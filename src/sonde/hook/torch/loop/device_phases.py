@@ -9,8 +9,9 @@ import torch
 
 from sonde.hook.session import Session
 from sonde.hook.steps import FinishedStep
-from sonde.records.step import EventCategory
+from sonde.records.step import EventCategory, Phase
 
+_FORWARD, _BACKWARD = Phase.FORWARD.value, Phase.BACKWARD.value
 _MILLISECOND_NS = 1_000_000
 _MAX_MARKS = 64  # per step; later micro-steps of the step are not marked
 
@@ -48,6 +49,7 @@ class Marks:
         self._origin: Mark = None
         self._origin_ns = 0
         self._begun: dict[str, Mark] = {}
+        self._forward_end: Mark = None
         self._intervals: list[_MarkedInterval] = []
         self._free: deque[Mark] = deque()
         session.listeners.on_step("device phases", self._after_step)
@@ -60,8 +62,15 @@ class Marks:
     def end(self, phase: str) -> None:
         """Mark the end of a phase."""
         begun = self._begun.pop(phase, None) if self._is_on else None
-        if begun is not None:
-            self._intervals.append((phase, begun, self._mark()))
+        if begun is None:
+            return
+        mark = self._mark()
+        self._intervals.append((phase, begun, mark))
+        if phase == _FORWARD:
+            self._forward_end = mark
+        elif phase == _BACKWARD and self._forward_end is not None:
+            # the device is late by a whole backward pass, so hooks cannot delay it
+            self._session.overhead.set_hidden(not self._forward_end.query())
 
     def read(self, step: FinishedStep, intervals: list[_MarkedInterval]) -> None:
         """Record completed marks as events."""
@@ -75,7 +84,7 @@ class Marks:
             self._free += (first, last)
 
     def _after_step(self, step: FinishedStep) -> None:
-        intervals, self._intervals = self._intervals, []
+        intervals, self._intervals, self._forward_end = self._intervals, [], None
         if intervals:
             self._session.worker_thread.expect(
                 "device phases", _PendingMarks(self, step, intervals)

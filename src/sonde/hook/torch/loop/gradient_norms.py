@@ -157,11 +157,9 @@ class GradientNorms:
         at = (_TRAIN, self._session.steps.number)
         self._clipped_step = at[1]
         value = float(total.detach()) if total.device.type == "cpu" else total.detach()
-        limit = float(max_norm)
         self._scalars.record("gradient_norm", [(value, 1.0)], at)
-        self._scalars.record(
-            "clip_factor", [(value, 1.0)], at, lambda norm: ClippedNorm(norm, limit).factor
-        )
+        clipped = ClippedNorm(value, float(max_norm))
+        self._scalars.record("clip_factor", [(value, 1.0)], at, clipped.factor)
         self._gather.note_clipping()
 
 

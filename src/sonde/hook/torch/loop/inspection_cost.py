@@ -42,7 +42,8 @@ class InspectionCost:
         """
         since, self._since = self._since, self._read()
         step_ns = self._since.step_ns(since)
-        if step_ns is not None and self._bare_ns and not has_evaluated:
+        is_comparable = not (has_evaluated or self._session.overhead.was_hidden)
+        if step_ns is not None and self._bare_ns and is_comparable:
             extra_ns = (self._since.step - since.step) * (step_ns - self._bare_ns)
             self._extra_seconds = max(0.0, extra_ns / NANOSECONDS)
 

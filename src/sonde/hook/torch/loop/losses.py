@@ -63,6 +63,21 @@ class _Root(NamedTuple):
         return not self.is_announced and self.factor == 1 and self.unscaled is self.value
 
 
+class LossRecipe(NamedTuple):
+    """How the loss of a step follows from the values passed to backward."""
+
+    name: str
+    weights: tuple[float, ...]  # of each backward pass since the last optimizer step
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the only value of the step is its loss."""
+        return self == _PLAIN
+
+
+_PLAIN = LossRecipe("loss", (1.0,))
+
+
 class Losses:
     """Collects the losses of a step and records them when the step ends."""
 
@@ -80,6 +95,8 @@ class Losses:
         self.on_jump: list[Callable[[], None]] = []  # called for losses far out of range
         self._recent: deque[float] = deque(maxlen=_RECENT)
         self.limit = inf  # largest absolute value of losses in range
+        self.are_on_device = False  # reading the latest loss would wait for a device
+        self.recipes: dict[int, LossRecipe] = {}  # of the latest step, by optimizer
         session.listeners.on_step("losses", self._after_step)
         session.listeners.on_begin(self._reset)
 
@@ -144,6 +161,7 @@ class Losses:
                 factor=division.divisor,
             )
         self._roots.append(root._replace(source=(site, self._clear_count)))
+        self.are_on_device = not isinstance(value, float)
         if isinstance(value, float):
             self._check_range(value)
 
@@ -233,15 +251,17 @@ class Losses:
         by_optimizer = self._take(step.optimizers)
         at = (step.mode, step.number)
         if len(by_optimizer) == 1:
-            [roots] = by_optimizer.values()
+            [(optimizer, roots)] = by_optimizer.items()
             if len(roots) == 1 and roots[0].is_plain:  # the common case
+                self.recipes = {optimizer: _PLAIN}
                 self._scalars.record("loss", [(roots[0].value, 1.0)], at)
                 self._explain("loss", roots[0], 1.0)
                 return
         with_roots = {index: roots for index, roots in by_optimizer.items() if roots}
+        self.recipes = {}
         for index, roots in with_roots.items():
             name = "loss" if len(with_roots) == 1 else f"loss/{index}"
-            self._record(name, roots, at)
+            self.recipes[index] = LossRecipe(name, self._record(name, roots, at))
 
     def _take(self, optimizers: tuple[int, ...]) -> dict[int, list[_Root]]:
         """The losses of these optimizers, or of all if the script ends its steps itself."""
@@ -253,7 +273,8 @@ class Losses:
             for optimizer in dict.fromkeys(optimizers)
         }
 
-    def _record(self, name: str, roots: list[_Root], at: tuple[str, int]) -> None:
+    def _record(self, name: str, roots: list[_Root], at: tuple[str, int]) -> tuple[float, ...]:
+        """Record the loss of a step; return the weights of the values before a gradient scaler."""
         count = len(roots) // len(_summand_sites(roots))
         factors = [_factor(root, count) for root in roots]
         weighted_values = [
@@ -267,6 +288,9 @@ class Losses:
         if factor != 1:
             self._session.recorder.scalar(f"{name}/factor", factor, at=at)
         self._explain(name, roots[0], factors[0], len(roots) // count)
+        return tuple(
+            [factor * root.factor / count for root, factor in zip(roots, factors, strict=True)]
+        )
 
     def _explain(self, name: str, root: _Root, factor: float, summand_count: int = 1) -> None:
         description = _DIVIDED if factor != 1 and not root.is_announced else root.description
@@ -324,7 +348,7 @@ def _value_of(tensor: Tensor) -> Tensor | float:
     A copy, because scripts may reduce losses across workers in place before the step ends.
     """
     detached = local(tensor).detach()
-    return float(detached) if detached.device.type == "cpu" else detached.clone()
+    return float(detached) if detached.is_cpu else detached.clone()
 
 
 def divisor_of(loss: Tensor) -> float:

@@ -63,8 +63,10 @@ class OptimizerSteps:
         state, deferred = self._state, self._deferred
         deferred.on_note(OPTIMIZER, self._read_step)
         deferred.on_note(RATES, self._read_rates)
-        scalers = (self._session, self._losses, lambda: state.start_ns, self._step_skipped)
-        GradientScalers(*scalers).attach(patches)
+        GradientScalers(
+            *(self._session, self._losses, deferred.rest),
+            *(lambda: state.start_ns, self._step_skipped),
+        ).attach(patches)
         pre_hook, post_hook = self._before_steps(), self._after_steps()
         skip_in_compiler(pre_hook)
         skip_in_compiler(post_hook)
@@ -217,11 +219,10 @@ class OptimizerSteps:
         state.stepping, state.has_closure = None, False
         self._marks.end(_OPTIMIZER)
         is_finite = losses.non_finite is None
-        backwards = state.backward_count
         self._stepped(number, state.start_ns)
         if is_finite:
             is_plain = not (has_closure or losses.is_adjusted) and self._session.steps.is_plain
-            self._deferred.after_inspected_step(optimizer, number, is_plain, backwards)
+            self._deferred.after_inspected_step(optimizer, number, is_plain)
 
     def _stepped(self, number: int, start_ns: int, *, is_skipped: bool = False) -> None:
         """Add an optimizer step, or one that a gradient scaler skipped."""

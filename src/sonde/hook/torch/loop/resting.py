@@ -15,13 +15,16 @@ from sonde.clock import thread_cpu_ns
 from sonde.hook.budget import COLD
 from sonde.hook.rest_schedule import RestSchedule
 from sonde.hook.session import Session
+from sonde.hook.steps import StepId
 from sonde.hook.torch.loop.inspection_cost import InspectionCost
 from sonde.hook.torch.loop.losses import Losses
 from sonde.hook.torch.loop.optimizers import Optimizers
 from sonde.hook.torch.loop.step_counter import StepCounter
+from sonde.hook.torch.tensors.device_scalars import DeviceScalars
 from sonde.records.step import Mode
 
 _TRAIN = Mode.TRAIN.value
+_BAD_NUMBER_PAUSE_STEPS = 100  # training often continues with numbers that are not finite
 
 
 class Removable(Protocol):
@@ -41,12 +44,13 @@ class Rest:
         *("is_allowed", "schedule", "counter", "losses"),
         *("_removable", "_on_begin", "_on_evaluation"),
         *("_session", "_cost", "_is_interrupted", "_has_evaluated", "_is_requested"),
+        "_bad_step",
     )
 
-    def __init__(self, session: Session, *removable: Removable) -> None:
+    def __init__(self, session: Session, scalars: DeviceScalars, *removable: Removable) -> None:
         self._session = session
         self.schedule = RestSchedule(session)
-        self.counter = StepCounter(session, self.schedule)
+        self.counter = StepCounter(session, self.schedule, scalars)
         self.losses = self.counter.losses
         self._removable: list[Removable] = [*removable]  # removed while hooks rest
         self.is_allowed = True  # False once something is compiled
@@ -56,8 +60,10 @@ class Rest:
         self._has_evaluated = False  # since the hooks returned
         self._is_interrupted = False  # by an evaluation
         self._is_requested = False  # evaluations cost too much
+        self._bad_step = -_BAD_NUMBER_PAUSE_STEPS  # the latest step that ended a rest
         session.state.set_flush(self.flush)
         session.listeners.on_step("rest", self._after_step)
+        session.listeners.on_non_finite(self._after_bad_number)
 
     def connect(self, optimizers: Optimizers, losses: Losses, kinds: set[str]) -> None:
         """Count the steps of these optimizers, and wake up for unusual losses.
@@ -78,13 +84,12 @@ class Rest:
         """Add hooks to remove during a rest."""
         self._removable.append(removable)
 
-    def begin(self, step_seconds: float, due_in: int, keeps_losses: bool) -> None:
+    def begin(self, step_seconds: float, due_in: int) -> None:
         """Remove the hooks after a training step.
 
         Args:
             step_seconds: How long steps take.
             due_in: Steps until something is due regardless of cost.
-            keeps_losses: Whether losses may be recorded.
         """
         self.schedule.begin(step_seconds, due_in)
         if self._is_interrupted:
@@ -92,7 +97,7 @@ class Rest:
             self._session.overhead.budget.charge_interruption(
                 self._session.overhead.budget.latest_inspection_seconds
             )
-        self.losses.are_recorded = keeps_losses and self.schedule.may_record_losses()
+        self.losses.are_recorded = self.schedule.may_record_losses()
         self.schedule.plan_turn()
         self._take_out()
 
@@ -181,6 +186,13 @@ class Rest:
             self._is_requested = True
             if self._session.recorder.is_live:
                 self.settle()
+
+    def _after_bad_number(self, _name: str, _value: float, at: StepId) -> None:
+        """Wake up for a number of a device that is not finite; may run in the worker thread."""
+        step = at[1]
+        if step > self._bad_step + _BAD_NUMBER_PAUSE_STEPS:
+            self._bad_step = step
+            self.schedule.end_soon()
 
     def settle(self) -> None:
         """Start a requested rest."""

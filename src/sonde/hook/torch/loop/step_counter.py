@@ -1,9 +1,10 @@
 """Counts steps while hooks rest, and records them with their losses in bulk."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import get_ident
 from typing import Any
 
+from torch import Tensor
 from torch.optim import Optimizer
 
 from sonde.clock import NANOSECONDS, thread_cpu_ns
@@ -14,6 +15,7 @@ from sonde.hook.session import Session
 from sonde.hook.torch.loop.optimizers import Optimizers
 from sonde.hook.torch.loop.resting_losses import RestingLosses
 from sonde.hook.torch.loop.step_ends import ClippedNorm, StepEnds
+from sonde.hook.torch.tensors.device_scalars import DeviceScalars, Term
 from sonde.records.step import EventCategory, Mode, Phase
 
 LONG_WAIT_NS = 2_000_000  # waits for data beyond this are recorded with counted steps
@@ -25,13 +27,16 @@ class StepCounter:
     """Notes the end of each optimizer step, and turns notes into records."""
 
     __slots__ = (
-        *("notes", "losses", "_on_counted", "_session", "_schedule", "_optimizers"),
+        *("notes", "losses", "seen", "_on_counted", "_session", "_schedule", "_optimizers"),
+        "_scalars",
         *("_is_alone", "_rates", "_latest_rate", "_ends", "_end_ns", "_flush_ns"),
     )
 
-    def __init__(self, session: Session, schedule: RestSchedule) -> None:
+    def __init__(self, session: Session, schedule: RestSchedule, scalars: DeviceScalars) -> None:
         self._session = session
         self._schedule = schedule
+        self._scalars = scalars
+        self.seen = 0  # optimizer steps
         self.notes: list[
             Any
         ] = []  # see StepEnds; never replaced, since other objects hold this list
@@ -55,9 +60,10 @@ class StepCounter:
         """Start counting at the end of a step."""
         numbers = self._optimizers.by_identity
         self._ends.optimizer_ends.clear()
-        self._ends.begin(numbers, self._session.steps.latest_optimizers)
+        recipes = self.losses.recipes
+        self._ends.begin(numbers, self._session.steps.latest_optimizers, recipes)
         self._is_alone = len(numbers) == 1
-        self.losses.are_recorded = self.losses.are_recorded and self._is_alone
+        self.losses.are_recorded = self.losses.are_recorded and bool(recipes)
         self.losses.begin()
         self._latest_rate = None
 
@@ -75,9 +81,14 @@ class StepCounter:
             if get_ident() != thread.id:
                 return
             end_ns = monotonic_ns() + clock.anchor_ns
-            if losses.are_recorded and optimizer.param_groups[-1]["lr"] is not self._latest_rate:
-                self._rates_changed(optimizer)
-            note(end_ns if self._is_alone else (end_ns, id(optimizer), None))
+            self.seen += 1
+            if self._is_alone:
+                rate = optimizer.param_groups[-1]["lr"]
+                if rate is not self._latest_rate and losses.are_recorded:
+                    self._rates_changed(optimizer)
+                note(end_ns)
+            else:
+                note((end_ns, id(optimizer), None))
             schedule.steps_left = steps_left = schedule.steps_left - 1
             if steps_left <= 0 or end_ns >= schedule.deadline_ns:
                 on_turn()
@@ -117,9 +128,14 @@ class StepCounter:
             times_ns = map(ends_ns.__getitem__, positions)
             numbers = map(first.__add__, positions)
             session.recorder.scalars_at("loss", losses, times_ns, numbers)
+        for position, recipe, values in counted.parts:
+            terms = list(zip(values, recipe.weights, strict=True))
+            end_ns = ends_ns[position] if position < len(ends_ns) else self._end_ns
+            self._record_number(recipe.name, terms, end_ns, first + position)
         for position, extra in counted.extras:
             end_ns = ends_ns[position] if position < len(ends_ns) else self._end_ns
             self._record(first + position, extra, end_ns)
+        self._scalars.send()
 
     def take_open_step(self) -> list[tuple[int, int]]:
         """Remove and return the optimizers of the open step with their end times."""
@@ -141,11 +157,28 @@ class StepCounter:
         self._session.overhead.account_counted(start_ns, ends_ns[-1], hook_ns)
         self._schedule.add_counted(count, (ends_ns[-1] - start_ns) / NANOSECONDS)
 
+    def _record_number(
+        self,
+        name: str,
+        terms: Sequence[Term],
+        end_ns: int,
+        number: int,
+        transform: Callable[[float], float] = float,
+    ) -> None:
+        """Record a weighted sum of a step; its terms may be on a device."""
+        at = (_TRAIN, number)
+        if any(isinstance(value, Tensor) for value, _ in terms):
+            self._scalars.record(name, terms, at, transform, end_ns)
+        else:
+            total = sum(weight * float(value) for value, weight in terms)
+            self._session.recorder.scalar_at(name, transform(total), end_ns, at)
+
     def _record(self, number: int, extra: Any, end_ns: int) -> None:
         at = (_TRAIN, number)
         if type(extra) is ClippedNorm:
-            self._session.recorder.scalar_at("gradient_norm", extra.norm, end_ns, at)
-            self._session.recorder.scalar_at("clip_factor", extra.factor, end_ns, at)
+            terms = [(extra.norm, 1.0)]
+            self._record_number("gradient_norm", terms, end_ns, number)
+            self._record_number("clip_factor", terms, end_ns, number, extra.factor)
         elif type(extra) is list:
             for group, rate in enumerate(extra):
                 self._session.recorder.scalar_at(f"learning_rate/{group}", rate, end_ns, at)

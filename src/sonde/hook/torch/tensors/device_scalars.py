@@ -26,6 +26,7 @@ class _Request:
     name: str
     terms: list[Term]
     at: StepId
+    time_ns: int
     transform: Transform | None = None
     source: str = "hook"
 
@@ -49,7 +50,9 @@ class _Transfer:
             for value, weight in request.terms:
                 total += weight * (next(values) if isinstance(value, Tensor) else value)
             number = total if request.transform is None else request.transform(total)
-            self.scalars.session.recorder.scalar(request.name, number, request.source, request.at)
+            self.scalars.session.recorder.scalar(
+                request.name, number, request.source, request.at, request.time_ns
+            )
         self.scalars.free.append(self.memory)
 
 
@@ -67,12 +70,14 @@ class DeviceScalars:
         terms: Sequence[Term],
         at: StepId,
         transform: Transform | None = None,
+        time_ns: int | None = None,
     ) -> None:
         """Record a weighted sum of a step; its terms may be on a device."""
         if len(terms) == 1 and type(terms[0][0]) is float and transform is None:
             self.session.recorder.scalar(name, terms[0][0] * terms[0][1], at=at)
         elif any(isinstance(value, Tensor) for value, _ in terms):
-            self._enqueue(_Request(name, list(terms), at, transform))
+            moment_ns = self.session.clock.now_ns() if time_ns is None else time_ns
+            self._enqueue(_Request(name, list(terms), at, moment_ns, transform))
         else:
             total = sum(weight * float(value) for value, weight in terms)
             self.session.recorder.scalar(
@@ -90,7 +95,8 @@ class DeviceScalars:
         if number.device.type == "cpu":
             self.session.recorder.scalar(name, float(number), source, at)
         else:
-            self._enqueue(_Request(name, [(number.clone(), 1.0)], at, source=source))
+            now_ns = self.session.clock.now_ns()
+            self._enqueue(_Request(name, [(number.clone(), 1.0)], at, now_ns, source=source))
 
     def _enqueue(self, request: _Request) -> None:
         """Queue a request until the step is over, or until too many are queued."""
@@ -115,15 +121,30 @@ class DeviceScalars:
             value for request in requests for value, _ in request.terms if isinstance(value, Tensor)
         ]
         with torch.no_grad():
-            stacked = torch.stack(
-                [tensor.reshape(()).to(device, torch.float64) for tensor in tensors]
-            )
+            stacked = _stacked(tensors, device)
             memory = self.free.popleft() if self.free else None
             if memory is None or memory.numel() != stacked.numel():
-                memory = torch.empty(
-                    stacked.numel(), dtype=torch.float64, device="cpu", pin_memory=True
-                )
+                memory = _pinned_memory(stacked.numel())
             memory.copy_(stacked, non_blocking=True)
-        event = _new_event()
-        event.record(torch.cuda.current_stream(device))
-        self.session.worker_thread.expect("scalars", _Transfer(self, event, memory, requests))
+        transfer = _Transfer(self, _event_after_work(device), memory, requests)
+        self.session.worker_thread.expect("scalars", transfer)
+
+
+def _pinned_memory(count: int) -> Tensor:
+    return torch.empty(count, dtype=torch.float64, device="cpu", pin_memory=True)
+
+
+def _event_after_work(device: torch.device) -> Any:
+    """An event that the device reaches after all work queued so far."""
+    event = _new_event()
+    event.record(torch.cuda.current_stream(device))
+    return event
+
+
+def _stacked(tensors: Sequence[Tensor], device: torch.device) -> Tensor:
+    """All numbers in one tensor; with few operations if they have the same type."""
+    flat = [tensor.reshape(()) for tensor in tensors]
+    first = flat[0]
+    if all(tensor.dtype == first.dtype and tensor.device == device for tensor in flat):
+        return torch.stack(flat).to(torch.float64)
+    return torch.stack([tensor.to(device, torch.float64) for tensor in flat])

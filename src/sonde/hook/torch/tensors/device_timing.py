@@ -59,7 +59,9 @@ class Kernels:
         if is_ready is None:
             is_ready = self._ready[tensor.dtype] = False
             dtype, device = tensor.dtype, tensor.device
-            self._session.worker_thread.submit("statistics", lambda: self._build(dtype, device))
+            self._session.worker_thread.submit_once(
+                "statistics", lambda: self._build(dtype, device)
+            )
         return is_ready
 
     def _build(self, dtype: torch.dtype, device: torch.device) -> None:

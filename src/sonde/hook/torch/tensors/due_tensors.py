@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sonde.clock import thread_cpu_seconds
+from sonde.clock import NANOSECONDS, thread_cpu_seconds
 from sonde.formats import format_percent
 from sonde.hook.budget import Measurement
 from sonde.hook.inspections import Inspections
@@ -109,7 +109,10 @@ class DueTensors:
         routine = self._routine if self._decision.is_budgeted else None
         is_over = self._records.keep(tensors, routine)
         if routine is not None and is_over:
-            routine.inline.learn(thread_cpu_seconds() - began)
+            seconds = thread_cpu_seconds() - began
+            if routine.inline.seconds is None:  # allocates memory and prepares kernels
+                self._session.overhead.charge_once(int(seconds * NANOSECONDS))
+            routine.inline.learn(seconds)
 
     def offer(
         self, name: str, kinds: Kinds, tensor: Tensor, at: tuple[str, int], is_inspection: bool
