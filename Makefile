@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO := .cache/demo
 FRAMEWORKS := .cache/frameworks
+COMPAT := compat/sonde-smdebug
 FAST := tests --ignore=tests/journeys --ignore=tests/browser --ignore=tests/frameworks
 # A fixed order and fixed examples: `make test` either passes or fails for a change. `make check`
 # tries other orders and examples.
@@ -30,11 +31,11 @@ help: ## Show this list
 .PHONY: setup
 setup: $(READY) ## Create .venv and install the package with everything needed for development
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml $(COMPAT)/pyproject.toml
 	$(SAY) "Creating $(VENV) and installing packages (about 2 minutes the first time)"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]' --editable $(COMPAT)
 	touch $(READY)
 
 .PHONY: demo
@@ -86,7 +87,8 @@ test-frameworks: $(FRAMEWORKS)/.ready ## Train with popular libraries, with and 
 $(FRAMEWORKS)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(FRAMEWORKS)
 	$(FRAMEWORKS)/bin/python -m pip install --quiet --upgrade pip
-	$(FRAMEWORKS)/bin/python -m pip install --quiet --no-compile --editable '.[dev,frameworks]'
+	$(FRAMEWORKS)/bin/python -m pip install --quiet --no-compile --editable '.[dev,frameworks]' \
+		--editable $(COMPAT)
 	$(FRAMEWORKS)/bin/python -m pip install --quiet --no-deps --upgrade --target .cache/timm timm torchvision
 	touch $@
 

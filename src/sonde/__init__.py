@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from sonde.client.job import list_jobs as list_jobs
     from sonde.client.job import open_job as open_job
     from sonde.errors import SondeError as SondeError
+    from sonde.hook.script import current_job as current_job
+    from sonde.hook.script import flush as flush
     from sonde.hook.script import log as log
     from sonde.hook.script import mode as mode
     from sonde.hook.script import phase as phase
@@ -53,6 +55,8 @@ _MODULES = {
     "SondeError": "sonde.errors",
     "Statistics": "sonde.records.need",
     "Steps": "sonde.records.need",
+    "current_job": "sonde.hook.script",
+    "flush": "sonde.hook.script",
     "list_jobs": "sonde.client.job",
     "load_ipython_extension": "sonde.client.in_process",
     "log": "sonde.hook.script",
@@ -83,6 +87,8 @@ __all__ = [
     "SondeError",
     "Statistics",
     "Steps",
+    "current_job",
+    "flush",
     "list_jobs",
     "log",
     "mode",

@@ -331,3 +331,36 @@ def test_nothing_is_profiled_outside_of_a_job(
     with fake_profilers("python") as fakes, sonde.profile("python"):
         sonde.profile("python", steps=1)
     assert fakes.calls == []
+
+
+def test_script_can_number_the_steps_of_saved_arrays(process: RecordedProcess) -> None:
+    for step in (7, 8):
+        sonde.save("weights", [1.0, 2.0], step=step, mode="eval")
+        sonde.save("bias", [2.0], step=step, mode="eval")
+    assert process.values() == {
+        "eval-0000000007": ["bias", "weights"],
+        "eval-0000000008": ["bias", "weights"],
+    }
+
+
+def test_reductions_replace_the_full_value(process: RecordedProcess) -> None:
+    with pytest.warns(UserWarning, match="ignored reduction 'kurtosis'; choose from: abs_max"):
+        sonde.save("weights", [2.0, 3.0], reductions=["prod", "mean", "kurtosis"])
+    assert process.values() == {}
+    assert process.rows(SCALARS, "name", "value", "source") == [("prod/weights", 6.0, "reduction")]
+    assert process.rows(STATISTICS, "name", "maximum") == [("weights", 3.0)]
+
+
+def test_flush_writes_what_is_held_until_the_end_of_the_step(process: RecordedProcess) -> None:
+    sonde.save("weights", [1.0], collections=("mine",))
+    sonde.log(loss=0.5)
+    sonde.flush()
+    backend = open_backend(process.uri)
+    assert backend.entries("workers/0/values")
+    assert backend.entries("workers/0/scalars")
+    index = json.loads(backend.read("workers/0/attempt-001.0/tensors.json"))
+    assert index["tensors"][0]["collections"] == ["all", "mine"]
+
+
+def test_recorded_process_knows_its_job(process: RecordedProcess) -> None:
+    assert sonde.current_job() == process.uri

@@ -19,13 +19,16 @@ from sonde.guard import Guard
 from sonde.hook.session import Session
 from sonde.hook.steps import StepId
 from sonde.hook.tensors.saved import SavedArrays
+from sonde.hook.tensors.tensor_recorder import SavedTensor
 from sonde.masking import mask_text
 from sonde.records.profile import Window
 from sonde.records.step import EventCategory, Mode, Phase
+from sonde.records.tensor import Reduction
 from sonde.settings import DEFAULT_WINDOWS, requested_windows
 
 _PHASES = frozenset(Phase)
 _MODES = frozenset(Mode)
+_REDUCTIONS = frozenset(Reduction)
 _DEFAULT_KINDS = ",".join(window.kind for window in DEFAULT_WINDOWS)
 _warned: set[str] = set()
 
@@ -54,7 +57,7 @@ def log(
         return
 
     def record() -> None:
-        at = _at(session, step, mode)
+        at = _at(session, step, mode, "sonde.log")
         for name, value in {**_mapping(values), **named}.items():
             if not record_number(session, str(name), value, "log", at):
                 kind = type(value).__name__
@@ -63,7 +66,15 @@ def log(
     session.guard.call("sonde.log", record, None)
 
 
-def save(name: str, value: Any) -> None:
+def save(
+    name: str,
+    value: Any,
+    *,
+    step: int | None = None,
+    mode: str | None = None,
+    collections: Sequence[str] = (),
+    reductions: Sequence[str] | None = None,
+) -> None:
     """Record an array under a name: a tensor, a NumPy array, or a list of numbers.
 
     Each call records statistics, a histogram and the full value. If a configured collection, such
@@ -72,21 +83,41 @@ def save(name: str, value: Any) -> None:
     Args:
         name: Name of the array, such as `embedding`.
         value: The array. It is copied, so it may change afterward.
+        step: Number of the step, if not the current one. Save all arrays of a step before those
+            of the next one.
+        mode: Mode of the step, if not the current one: train, eval or predict.
+        collections: Collections to list it in, such as `weights`.
+        reductions: Record these, such as `l2_norm`, instead of the full value.
     """
     session = _session()
     if session is None:
         return
 
     def record() -> None:
-        tensors = session.frameworks.tensors
-        if tensors is None:
-            tensors = SavedArrays(session)
-            session.frameworks.set_tensor_recorder(tensors)
-        if not tensors.save(mask_text(str(name)), value, session.steps.latest):
-            kind = type(value).__name__
-            _warn(f"sonde.save: ignored {name}, expected an array of numbers but got {kind}")
+        at = _at(session, step, mode, "sonde.save")
+        if step is not None:
+            session.begin_numbered_step(at)
+        masked, requested = mask_text(str(name)), _reductions(reductions)
+        request = session.plan.request_when_saved(masked, at, requested)
+        if request is not None:
+            _save(session, SavedTensor(masked, tuple(collections), at, request), value)
 
     session.guard.call("sonde.save", record, None)
+
+
+def flush() -> None:
+    """Write everything recorded so far, so that `sonde.open_job` sees it.
+
+    It waits for the store for up to ten seconds. Without it, records are written every two seconds,
+    and full values after their step.
+    """
+    session = Session.of_process()
+    session.guard.call("sonde.flush", session.flush, None)
+
+
+def current_job() -> str | None:
+    """The URI of the job that records this process; None if it is not recorded."""
+    return Session.of_process().store.worker.job_uri
 
 
 def step() -> None:
@@ -259,7 +290,7 @@ def _session(*, wakes: bool = True) -> Session | None:
     return session if session.activate() else None
 
 
-def _at(session: Session, number: int | None, mode_name: str | None) -> StepId:
+def _at(session: Session, number: int | None, mode_name: str | None, function: str) -> StepId:
     at_mode, at_number = session.steps.latest
     requested = _parse_mode(mode_name) if mode_name is not None else None
     if requested not in (None, at_mode):
@@ -269,8 +300,29 @@ def _at(session: Session, number: int | None, mode_name: str | None) -> StepId:
     try:
         return at_mode, int(number)
     except (TypeError, ValueError):
-        _warn(f"sonde.log: ignored step={number!r}, expected a number; using the current step")
+        _warn(f"{function}: ignored step={number!r}, expected a number; using the current step")
         return at_mode, at_number
+
+
+def _save(session: Session, tensor: SavedTensor, value: Any) -> None:
+    tensors = session.frameworks.tensors
+    if tensors is None:
+        tensors = SavedArrays(session)
+        session.frameworks.set_tensor_recorder(tensors)
+    if not tensors.save(tensor, value):
+        kind = type(value).__name__
+        _warn(f"sonde.save: ignored {tensor.name}, expected an array of numbers but got {kind}")
+
+
+def _reductions(names: Sequence[str] | None) -> frozenset[Reduction] | None:
+    """The requested reductions; None if the full value is requested."""
+    if names is None:
+        return None
+    unknown = [name for name in names if name not in _REDUCTIONS]
+    if unknown:
+        choices = ", ".join(sorted(_REDUCTIONS))
+        _warn(f"sonde.save: ignored reduction {unknown[0]!r}; choose from: {choices}")
+    return frozenset(Reduction(name) for name in names if name in _REDUCTIONS)
 
 
 def _mapping(values: Any) -> Mapping[str, Any]:

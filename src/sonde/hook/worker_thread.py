@@ -27,6 +27,23 @@ class Pending(Protocol):
         """Process the result."""
 
 
+class _Flushing:
+    """A flush after all pending results."""
+
+    def __init__(self, flush: Callable[[], None]) -> None:
+        self._flush = flush
+        self.done = threading.Event()
+
+    def is_ready(self) -> bool:
+        return True
+
+    def take(self) -> None:
+        try:
+            self._flush()
+        finally:
+            self.done.set()
+
+
 class WorkerThread:
     """Runs submitted work in order, and flushes periodically."""
 
@@ -99,6 +116,12 @@ class WorkerThread:
     def waiting(self) -> int:
         """Number of queued work items."""
         return len(self._work)
+
+    def flush(self, timeout_seconds: float) -> bool:
+        """Finish the queued work and flush; return whether that took less than the timeout."""
+        flushing = _Flushing(self._flush)
+        self.expect("a flush", flushing)
+        return self._clock.wait(flushing.done, timeout_seconds)
 
     def close(self, timeout_seconds: float) -> int:
         """Finish the queued work within the timeout; return the number of dropped items."""

@@ -63,6 +63,13 @@ def statistics(raw: RawTensor) -> tuple[Any, ...]:
     return _in_python(struct.unpack(f"{count}{code}", raw.data))
 
 
+def product(raw: RawTensor) -> float:
+    """The product of all elements."""
+    code = _CODES[raw.dtype]
+    numbers = struct.unpack(f"{len(raw.data) // struct.calcsize(code)}{code}", raw.data)
+    return math.prod(map(float, numbers))
+
+
 def _of_numbers(value: Any) -> RawTensor:
     shape: list[int] = []
     inner = value

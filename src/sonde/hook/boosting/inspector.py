@@ -16,6 +16,7 @@ from sonde.hook.session import Session
 from sonde.hook.steps import StepId
 from sonde.hook.tensors.array_records import ArrayRecords
 from sonde.hook.tensors.collections import TensorRequest
+from sonde.hook.tensors.tensor_recorder import SavedTensor
 from sonde.records.observation import ObservationKind
 from sonde.records.observations.batches import ClassHits, LabelCounts
 from sonde.records.observations.boosting import ImportantFeatures, PredictionQuality
@@ -222,4 +223,5 @@ class Inspector:
         if request is None and for_rules and self._session.plan.inspects((kind,)):
             request = _EVERY_STEP
         if request is not None:
-            self._arrays.add(name, arrays.raw_of(np.asarray(value())), (kind,), at, request)
+            raw = arrays.raw_of(np.asarray(value()))
+            self._arrays.add(SavedTensor(name, (), at, request), raw, (kind,))

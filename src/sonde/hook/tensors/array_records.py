@@ -5,7 +5,7 @@ from itertools import count
 
 from sonde.hook.session import Session
 from sonde.hook.steps import FinishedStep, StepId
-from sonde.hook.tensors.collections import TensorRequest
+from sonde.hook.tensors.tensor_recorder import SavedTensor
 from sonde.records.tensor import TensorKind
 from sonde.records.worker import TensorInfo
 from sonde.store import arrays, layout
@@ -22,44 +22,42 @@ class ArrayRecords:
         self._session = session
         self._unwritten: dict[StepId, dict[str, RawTensor]] = {}
         session.listeners.on_step("saved arrays", self._after_step)
-        session.listeners.on_end(self._write_all)
+        session.listeners.on_end(self.write_held)
 
-    def add(
-        self,
-        name: str,
-        raw: RawTensor,
-        kinds: tuple[TensorKind, ...],
-        at: StepId,
-        request: TensorRequest,
-    ) -> None:
+    def add(self, array: SavedTensor, raw: RawTensor, kinds: tuple[TensorKind, ...]) -> None:
         """Record an array.
 
         Args:
-            name: Name of the array.
+            array: Its name, its step, and what to record besides its statistics.
             raw: A copy of its elements.
             kinds: Its roles in training.
-            at: The mode and the number of the step.
-            request: What to record besides its statistics.
         """
-        session = self._session
+        session, name = self._session, array.name
         time_ns = session.clock.now_ns()
-        session.worker_thread.submit("statistics", lambda: self._measure(name, raw, time_ns, at))
-        if request.values:
-            self._unwritten.setdefault(at, {})[name] = raw
+        session.worker_thread.submit("statistics", lambda: self._measure(array, raw, time_ns))
+        if array.request.values:
+            self._unwritten.setdefault(array.at, {})[name] = raw
         if not session.store.has_tensor(name):
             collections = session.plan.collections_of(name, kinds)
             session.store.register_tensor(
-                TensorInfo(name, collections, arrays.dtype_of(raw), raw.shape)
+                TensorInfo(
+                    name, (*collections, *array.collections), arrays.dtype_of(raw), raw.shape
+                )
             )
 
-    def _measure(self, name: str, raw: RawTensor, time_ns: int, at: StepId) -> None:
-        row = (name, time_ns, at[1], at[0], *arrays.statistics(raw))
+    def _measure(self, array: SavedTensor, raw: RawTensor, time_ns: int) -> None:
+        mode, step = array.at
+        row = (array.name, time_ns, step, mode, *arrays.statistics(raw))
         self._session.store.writer.add(STATISTICS, row)
+        for reduction in array.request.reductions:  # only the product is not in the statistics
+            scalar = f"{reduction}/{array.name}"
+            self._session.recorder.scalar(scalar, arrays.product(raw), "reduction", array.at)
 
     def _after_step(self, _step: FinishedStep) -> None:
-        self._write_all()
+        self.write_held()
 
-    def _write_all(self) -> None:
+    def write_held(self) -> None:
+        """Write all values that wait for the end of their step."""
         unwritten, self._unwritten = self._unwritten, {}
         for at, tensors in unwritten.items():
             self._session.worker_thread.submit("tensor values", partial(self._write, at, tensors))

@@ -51,18 +51,21 @@ class Collection:
         return self.include is None or self.include.search(name) is not None
 
 
+def request_for_reductions(reductions: frozenset[Reduction]) -> TensorRequest:
+    """What to record so that these reductions can be read."""
+    return TensorRequest(
+        histogram=bool(reductions & FROM_THE_HISTOGRAM), reductions=reductions & COMPUTED_APART
+    )
+
+
 def requested_collection(settings: CollectionSettings) -> Collection:
     """The collection that the user's settings request."""
-    reductions = frozenset(settings.reductions)
     return Collection(
         settings.name,
         BUILT_IN_COLLECTIONS.get(settings.name, ALL_KINDS),
         settings.schedules,
-        TensorRequest(
-            histogram=settings.histogram or bool(reductions & FROM_THE_HISTOGRAM),
-            values=settings.values,
-            reductions=reductions & COMPUTED_APART,
-        ),
+        TensorRequest(histogram=settings.histogram, values=settings.values)
+        | request_for_reductions(frozenset(settings.reductions)),
         None if settings.include is None else re.compile(settings.include),
     )
 

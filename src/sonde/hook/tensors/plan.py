@@ -8,11 +8,12 @@ from sonde.hook.tensors.collections import (
     Collection,
     TensorRequest,
     budgeted_collection,
+    request_for_reductions,
     requested_collection,
 )
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
-from sonde.records.tensor import AT_EVERY_STEP, BUILT_IN_COLLECTIONS, TensorKind
+from sonde.records.tensor import AT_EVERY_STEP, BUILT_IN_COLLECTIONS, Reduction, TensorKind
 from sonde.settings import HookSettings
 
 Kinds = tuple[TensorKind, ...] | frozenset[TensorKind]
@@ -149,15 +150,18 @@ class Plan:
                 self._requests.clear()
             return self._requests.setdefault(key, _merge(name, kinds, due))
 
-    def request_when_saved(self, name: str, at: StepId) -> TensorRequest | None:
-        """What to record of a tensor that the script saves: everything, unless it is planned.
+    def request_when_saved(
+        self, name: str, at: StepId, reductions: frozenset[Reduction] | None = None
+    ) -> TensorRequest | None:
+        """What to record of a tensor that the script saves, unless it is planned.
 
         Args:
             name: The tensor's name.
             at: The mode and the number of the step.
+            reductions: To record instead of everything.
         """
         if not self.records_tensor(name, _SAVED):
-            return _EVERYTHING
+            return _EVERYTHING if reductions is None else request_for_reductions(reductions)
         return self.request_for(name, _SAVED, self.due_exactly(Mode(at[0]), at[1]))
 
     def collections_of(self, name: str, kinds: Kinds) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from typing import Any
 from sonde.hook.session import Session
 from sonde.hook.steps import StepId
 from sonde.hook.tensors.array_records import ArrayRecords
+from sonde.hook.tensors.tensor_recorder import SavedTensor
 from sonde.records.tensor import TensorKind
 from sonde.store import arrays
 
@@ -22,14 +23,15 @@ class SavedArrays:
         """Always return False: without a framework, no value is a tensor of it."""
         return False
 
-    def save(self, name: str, value: Any, at: StepId) -> bool:
+    def save(self, tensor: SavedTensor, value: Any) -> bool:
         """Copy and record an array; return False if the value is not an array of numbers."""
-        request = self._session.plan.request_when_saved(name, at)
-        if request is None:
-            return True
         try:
             raw = arrays.raw_of(value)
         except (TypeError, ValueError, OverflowError):
             return False
-        self._records.add(name, raw, _SAVED, at, request)
+        self._records.add(tensor, raw, _SAVED)
         return True
+
+    def write_held(self) -> None:
+        """Write the values that wait for the end of their step."""
+        self._records.write_held()

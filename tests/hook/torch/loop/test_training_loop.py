@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch import nn
 
+from sonde.hook.tensors.collections import TensorRequest
+from sonde.hook.tensors.tensor_recorder import SavedTensor
 from sonde.hook.torch.tensors import full_values as values
 from sonde.hook.torch.tensors.device_timing import Kernels
 from sonde.hook.torch.tensors.due_tensors import DueTensors
@@ -230,7 +232,9 @@ def test_values_saved_outside_steps_are_written_before_memory_fills_up(
         assert tensors is not None
         recorded.session.activate()
         for number in range(20):
-            tensors.save(f"saved_{number}", torch.ones(100), ("train", 0))
+            request = TensorRequest(values=True)
+            saved_tensor = SavedTensor(f"saved_{number}", (), ("train", 0), request)
+            tensors.save(saved_tensor, torch.ones(100))
         saved = tensors._records._values._held  # type: ignore[attr-defined]
         assert sum(len(value) for value in saved.values()) <= 2
 

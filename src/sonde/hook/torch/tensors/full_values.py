@@ -24,7 +24,7 @@ class FullValues:
         self._reset()
         session.listeners.on_begin(self._reset)
         session.listeners.on_step("tensor values", self._after_step)
-        session.listeners.on_end(self._write_all)
+        session.listeners.on_end(self.write_held)
 
     def _reset(self) -> None:
         """Start empty, since a forked child must not use its parent's copies and locks."""
@@ -38,7 +38,7 @@ class FullValues:
     def keep(self, at: StepId, copied: Copies) -> None:
         """Hold values of a step."""
         if self._held and self._held_bytes + copied.nbytes > _MAX_HELD_BYTES:
-            self._write_all()
+            self.write_held()
         self._held.setdefault(at, []).append(copied)
         self._held_bytes += copied.nbytes
 
@@ -46,7 +46,8 @@ class FullValues:
         for at in [at for at in self._held if _is_over(at, step)] if self._held else ():
             self._hand_over(at, self._held.pop(at))
 
-    def _write_all(self) -> None:
+    def write_held(self) -> None:
+        """Write all values, including those of steps that are not over."""
         for at in list(self._held):
             self._hand_over(at, self._held.pop(at))
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from sonde.hook.session import Session
 from sonde.hook.steps import StepId
-from sonde.hook.tensors.collections import TensorRequest
+from sonde.hook.tensors.tensor_recorder import SavedTensor
 from sonde.hook.torch.tensors.device_scalars import DeviceScalars
 from sonde.hook.torch.tensors.tensor_records import StepTensors, TensorRecords
 from sonde.records.tensor import TensorKind
@@ -31,28 +31,29 @@ class ScriptTensors:
         self._scalars.record_tensor(name, value, source, at)
         return True
 
-    def save(self, name: str, value: Any, at: StepId) -> bool:
+    def save(self, tensor: SavedTensor, value: Any) -> bool:
         """Record a tensor, or anything that can be converted to one."""
-        request = self._session.plan.request_when_saved(name, at)
-        if request is None:
-            return True
         try:
             is_tensor = isinstance(value, Tensor)
-            tensor = value if is_tensor else torch.as_tensor(value, device="cpu")
+            values = value if is_tensor else torch.as_tensor(value, device="cpu")
         except (RuntimeError, TypeError, ValueError):
             return False
-        self._record(name, tensor, request, at)
+        self._record(tensor, values)
         return True
 
-    def _record(self, name: str, tensor: Tensor, request: TensorRequest, at: StepId) -> None:
-        session = self._session
-        tensors = StepTensors(at, session.clock.now_ns())
+    def write_held(self) -> None:
+        """Write the values that wait for the end of their step."""
+        self._records.write_held()
+
+    def _record(self, saved: SavedTensor, tensor: Tensor) -> None:
+        session, name, request = self._session, saved.name, saved.request
+        tensors = StepTensors(saved.at, session.clock.now_ns())
         (tensors.with_histogram if request.histogram else tensors.plain)[name] = tensor
         if request.values:
             tensors.values[name] = tensor
         tensors.reductions += [(reduction, name) for reduction in request.reductions]
         self._records.keep(tensors, None)
         if not session.store.has_tensor(name):
-            collections = session.plan.collections_of(name, _SAVED)
+            collections = (*session.plan.collections_of(name, _SAVED), *saved.collections)
             dtype = str(tensor.dtype).removeprefix("torch.")
             session.store.register_tensor(TensorInfo(name, collections, dtype, tuple(tensor.shape)))

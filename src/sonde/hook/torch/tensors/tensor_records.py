@@ -91,6 +91,10 @@ class TensorRecords:
         )
         return True
 
+    def write_held(self) -> None:
+        """Write the full values that wait for the end of their step."""
+        self._values.write_held()
+
     def _measure(
         self, tensors: StepTensors, routine: Measurement | None, copied: dict[str, Tensor] | None
     ) -> None:

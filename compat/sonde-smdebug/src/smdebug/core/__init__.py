@@ -1,0 +1,1 @@
+"""Configuration, hook and tensors, independent of the framework."""
