@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sonde.hook.frameworks import Adapter
+    from sonde.hook.steps import StepId
     from sonde.hook.tensors.tensor_recorder import TensorRecorder
 
 Function = Callable[..., Any]
@@ -19,6 +20,7 @@ class AttachedFrameworks:
         self.name = ""  # of the framework that trains
         self.monitors_stalls = False
         self.tensors: TensorRecorder | None = None  # records what the script saves
+        self._numbered_at: StepId | None = None  # the last step that the script numbered itself
         self.wrap_hook: Callable[[Function], Function] = _unchanged  # hides Sonde's operations
         self.find_device: Callable[[], str] = _cpu
         self.may_begin: Callable[[], bool] = _always  # not in a process that only loads data
@@ -46,6 +48,17 @@ class AttachedFrameworks:
     def set_tensor_recorder(self, tensors: "TensorRecorder") -> None:
         """Set the recorder of tensors and numbers that a script passes in."""
         self.tensors = tensors
+
+    def begin_numbered_step(self, at: "StepId") -> None:
+        """Write the values of the previous step that the script numbered itself."""
+        if at != self._numbered_at:
+            self.write_held()
+        self._numbered_at = at
+
+    def write_held(self) -> None:
+        """Write the values that wait for the end of their step."""
+        if self.tensors is not None:
+            self.tensors.write_held()
 
 
 def _unchanged(hook: Function) -> Function:

@@ -96,7 +96,7 @@ def save(
     def record() -> None:
         at = _at(session, step, mode, "sonde.save")
         if step is not None:
-            session.begin_numbered_step(at)
+            session.frameworks.begin_numbered_step(at)
         masked, requested = mask_text(str(name)), _reductions(reductions)
         request = session.plan.request_when_saved(masked, at, requested)
         if request is not None:

@@ -22,7 +22,7 @@ from sonde.hook.overhead_account import Overhead, Resting, Result
 from sonde.hook.profile_windows import Windows
 from sonde.hook.recorder import Recorder
 from sonde.hook.requests import Requests
-from sonde.hook.steps import FinishedStep, StepId
+from sonde.hook.steps import FinishedStep
 from sonde.hook.tensors.plan import Plan
 from sonde.hook.training_thread import TrainingThread
 from sonde.hook.worker_store import WorkerStore
@@ -64,7 +64,6 @@ class Session:
         self.store.reset()
         self.overhead.reset(self.settings.overhead_percent)
         self._worker_thread: WorkerThread | None = None
-        self._numbered_at: StepId | None = None  # the last step that the script numbered itself
         self.windows.reset()
 
     @classmethod
@@ -196,19 +195,12 @@ class Session:
             self.store.report_unfinished(dropped)
         self.guard.attempt("the last flush", self._write_end, None)
 
-    def begin_numbered_step(self, at: StepId) -> None:
-        """Write the values of the previous step that the script numbered itself."""
-        if at != self._numbered_at and self.frameworks.tensors is not None:
-            self.frameworks.tensors.write_held()
-        self._numbered_at = at
-
     def flush(self) -> None:
         """Write everything recorded so far; returns within seconds even if the store hangs."""
         if self._worker_thread is None:
             return
         self.guard.call("notes", self.state.catch_up, None)
-        if self.frameworks.tensors is not None:
-            self.frameworks.tensors.write_held()
+        self.frameworks.write_held()
         if self._worker_thread.flush(_WORK_SECONDS):
             self.store.writer.outbox.write_waiting()
 
