@@ -7,13 +7,25 @@ type Props = {
   label: ComponentChildren;
   title: string;
   isRight?: boolean;
+  /** A menu is small, and closes when an item is chosen. */
+  kind?: "dialog" | "menu";
   children: ComponentChildren;
 };
 
-export function Popover({ label, title, isRight = false, children }: Props): JSX.Element {
+export function Popover({
+  label,
+  title,
+  isRight = false,
+  kind = "dialog",
+  children,
+}: Props): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const box = useRef<HTMLSpanElement>(null);
   const button = useRef<HTMLButtonElement>(null);
+  const close = (): void => {
+    setOpen(false);
+    button.current?.focus();
+  };
   useEffect(() => {
     if (!isOpen) return;
     const outside = (event: PointerEvent): void => {
@@ -22,8 +34,7 @@ export function Popover({ label, title, isRight = false, children }: Props): JSX
     const onEscape = (event: KeyboardEvent): void => {
       if (event.key !== "Escape") return;
       event.stopPropagation();
-      setOpen(false);
-      button.current?.focus();
+      close();
     };
     document.addEventListener("pointerdown", outside);
     document.addEventListener("keydown", onEscape, true);
@@ -37,6 +48,8 @@ export function Popover({ label, title, isRight = false, children }: Props): JSX
       <button
         type="button"
         ref={button}
+        class={kind === "menu" ? "small quiet" : undefined}
+        aria-label={kind === "menu" ? title : undefined}
         aria-expanded={isOpen}
         aria-haspopup="dialog"
         onClick={() => setOpen(!isOpen)}
@@ -44,7 +57,12 @@ export function Popover({ label, title, isRight = false, children }: Props): JSX
         {label} <span aria-hidden="true">▾</span>
       </button>
       {isOpen && (
-        <div class={isRight ? "popover right" : "popover"} role="dialog" aria-label={title}>
+        <div
+          class={`popover ${kind}${isRight ? " right" : ""}`}
+          role="dialog"
+          aria-label={title}
+          onClick={kind === "menu" ? close : undefined}
+        >
           {children}
         </div>
       )}

@@ -3,15 +3,16 @@
 import type { JSX } from "preact";
 import { jobPath } from "../api";
 import { bundle } from "../bundle";
+import { CopyLink } from "../sharing/copy_link";
 import { isLive, job } from "../state";
 import { MonitoringSelect } from "./monitoring";
 import { ProfileButton } from "./profile";
 import { StopButton } from "./stop";
 
-/** The controls; finished jobs only have a report, and bundles none. */
+/** The controls; finished jobs have no controls that need a running process. */
 export function HeaderControls(): JSX.Element | null {
   const document = job.value;
-  if (document === null || bundle) return null;
+  if (document === null) return null;
   const { job: name, controls } = document;
   return (
     <div class="controls" role="group" aria-label="Job controls">
@@ -26,9 +27,12 @@ export function HeaderControls(): JSX.Element | null {
           <ProfileButton job={name} isRunning={controls.profile} profilers={document.profilers} />
         </>
       )}
-      <a class="button" href={jobPath(name, "report")} download data-control="report">
-        Download report
-      </a>
+      <CopyLink />
+      {!bundle && (
+        <a class="button" href={jobPath(name, "report")} download data-control="report">
+          Download report
+        </a>
+      )}
       {isLive.value && <StopButton job={name} isRunning={controls.stop} />}
     </div>
   );

@@ -1,8 +1,9 @@
 // A chart with its heading and a table view of the same data.
 
 import type { ComponentChildren, JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { TableSpec } from "../generated/chart_specs";
+import { ChartMenu } from "../sharing/chart_menu";
 import { Table } from "../views/table";
 
 type Props = {
@@ -16,8 +17,9 @@ type Props = {
 
 export function ChartBlock({ title, sub, controls, table, children }: Props): JSX.Element {
   const [isOpen, setOpen] = useState(false);
+  const box = useRef<HTMLElement>(null);
   return (
-    <section class="chart-block" aria-label={title}>
+    <section class="chart-block" aria-label={title} ref={box}>
       <div class="chart-head">
         <h2>{title}</h2>
         {sub && <span class="sub">{sub}</span>}
@@ -31,6 +33,7 @@ export function ChartBlock({ title, sub, controls, table, children }: Props): JS
           >
             {isOpen ? "Hide table" : "Show table"}
           </button>
+          <ChartMenu title={title} box={box} table={table} />
         </span>
       </div>
       {children}

@@ -9,6 +9,7 @@ import { formatCount, formatDuration } from "../format";
 import { exposeChart } from "../inspect";
 import { updates } from "../live";
 import { useResource, useVisible } from "../resource";
+import { ChartMenu } from "../sharing/chart_menu";
 import { job, jobStart, showRange } from "../state";
 import { Waiting } from "../states";
 import { Table } from "../views/table";
@@ -109,6 +110,7 @@ export function StepBars({ node }: { node: string }): JSX.Element {
           >
             {hasTable ? "Hide table" : "Show table"}
           </button>
+          {value && <ChartMenu title="Time per step" box={box} table={() => stepsTable(value)} />}
         </span>
       </header>
       <Waiting

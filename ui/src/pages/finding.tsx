@@ -3,7 +3,6 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { allFindings, type Finding } from "../api";
-import { showNotice } from "../controls/notice";
 import { evidenceRows } from "../evidence";
 import { findingRange } from "../finding_marks";
 import { momentLink } from "../findings_strip";
@@ -103,12 +102,6 @@ function Remedy({ finding }: { finding: Finding }): JSX.Element | null {
 
 function Summary({ finding, range }: { finding: Finding; range: Range | null }): JSX.Element {
   const document = job.value!;
-  const copy = (): void => {
-    navigator.clipboard.writeText(location.href).then(
-      () => showNotice("Link copied."),
-      () => showNotice("Cannot copy. Use the address of this page.", true),
-    );
-  };
   return (
     <section class={`card finding-card ${finding.severity}`} aria-labelledby="finding-title">
       <header>
@@ -116,9 +109,6 @@ function Summary({ finding, range }: { finding: Finding; range: Range | null }):
         <h2 id="finding-title">{finding.rule}</h2>
         <span class="sub">{finding.outcome}</span>
         <span class="end">
-          <button type="button" onClick={copy}>
-            Copy link
-          </button>
           {range && (
             <a class="button" href={momentLink(finding, jobStart.value, document.t1 - document.t0)}>
               Show on Nodes

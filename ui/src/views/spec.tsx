@@ -1,10 +1,11 @@
 // A chart with its title, note and table view.
 
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Mark } from "../band_drawing";
 import type { GroupSpec, Spec } from "../generated/chart_specs";
 import { exposeChart } from "../inspect";
+import { ChartMenu } from "../sharing/chart_menu";
 import { asTable } from "./as_table";
 import { MarkView } from "./mark";
 import { Table } from "./table";
@@ -29,9 +30,11 @@ export function SpecView({
 }: Props): JSX.Element {
   const [isTable, setTable] = useState(false);
   const heading = useId();
+  const box = useRef<HTMLElement>(null);
   useEffect(() => exposeChart(name, () => spec), [name, spec]);
   const Heading = `h${level}` as const;
   const table = asTable(spec);
+  const data = spec.mark === "table" ? spec : table;
   if (spec.mark === "table" && spec.is_quiet) {
     return (
       <details class="figure" data-chart={name} data-state="ready">
@@ -43,6 +46,7 @@ export function SpecView({
   return (
     <section
       class={`figure mark-${spec.mark}`}
+      ref={box}
       data-chart={name}
       data-state="ready"
       aria-labelledby={heading}
@@ -50,15 +54,20 @@ export function SpecView({
       <header>
         <Heading id={heading}>{title}</Heading>
         {more}
-        {table && (
-          <button
-            type="button"
-            class="small quiet"
-            aria-pressed={isTable}
-            onClick={() => setTable(!isTable)}
-          >
-            Table
-          </button>
+        {data && (
+          <span class="figure-tools">
+            {table && (
+              <button
+                type="button"
+                class="small quiet"
+                aria-pressed={isTable}
+                onClick={() => setTable(!isTable)}
+              >
+                Table
+              </button>
+            )}
+            <ChartMenu title={title} box={box} table={() => data} />
+          </span>
         )}
       </header>
       {spec.note && <p class="note">{spec.note}</p>}

@@ -158,6 +158,7 @@ def _whole_job(outline: JobOutline) -> Iterator[ApiRequest]:
         yield from _node(outline, node, whole, pixels, is_complete=not is_large or is_main)
     for rank in outline.workers:
         yield from _worker(outline, rank, whole)
+    yield from _breakdowns(outline, whole)
     for window in (whole, *_timeline_windows(outline)):
         yield from _timeline(outline, window)
     for metric in _FLEET_METRICS if len(outline.nodes) > 1 else ():
@@ -251,10 +252,16 @@ def _worker(outline: JobOutline, rank: int, whole: Window) -> Iterator[ApiReques
     for mode in outline.document["steps"]:
         parameters = {"worker": str(rank), "mode": mode}
         yield ApiRequest(Topic.NODES, "steps", parameters, {"last": str(_MAX_STEPS)})
-    node = next(each["node"] for each in outline.document["workers"] if each["rank"] == rank)
-    if node is not None:
-        parameters = {"worker": str(rank), "node": node}
-        yield ApiRequest(Topic.NODES, "breakdown", parameters, window=whole, is_exact=True)
+
+
+def _breakdowns(outline: JobOutline, whole: Window) -> Iterator[ApiRequest]:
+    """For each node its workers; the first worker of the job for nodes without workers."""
+    workers = outline.document["workers"]
+    for node in outline.nodes:
+        ranks = [worker["rank"] for worker in workers if worker["node"] == node]
+        for rank in ranks or [worker["rank"] for worker in workers[:1]] or [""]:
+            parameters = {"worker": str(rank), "node": node}
+            yield ApiRequest(Topic.NODES, "breakdown", parameters, window=whole, is_exact=True)
 
 
 def _spans(rank: int, window: Window, topic: Topic) -> ApiRequest:
