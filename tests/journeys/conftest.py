@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.scripts import Scripts
+from tests.journeys.scripts import ENVIRONMENT, Scripts
 from tests.journeys.sonde_cli import PYTHON, STORE, Sonde
 from tests.journeys.terminal import Terminal
+from tests.journeys.warm_python import WarmPython
 
 _SIGNALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGTSTP)
 
@@ -57,8 +58,23 @@ def terminal(sonde: Sonde) -> Iterator[Terminal]:
 
 
 @pytest.fixture(scope="session")
-def scripts(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
+def warm_torch() -> WarmPython:
+    """A Python with PyTorch loaded, which takes seconds, and runs each script in a fork."""
+    return WarmPython(("torch", "torch._dynamo"), ENVIRONMENT)
+
+
+@pytest.fixture(scope="session")
+def torch_python(warm_torch: WarmPython) -> tuple[str, ...]:
+    """A command to use instead of `python` where neither startup nor process matters.
+
+    The fork is not a child of the command, and it imports PyTorch before the hook is loaded.
+    """
+    return warm_torch.command()
+
+
+@pytest.fixture(scope="session")
+def scripts(tmp_path_factory: pytest.TempPathFactory, warm_torch: WarmPython) -> Scripts:
     """Runs of training scripts, shared by several tests."""
     local = tmp_path_factory.getbasetemp()
     shared = local.parent if "PYTEST_XDIST_WORKER" in os.environ else local
-    return Scripts(shared / "scripts")
+    return Scripts(shared / "scripts", warm_torch)

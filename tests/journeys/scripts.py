@@ -3,6 +3,7 @@
 import fcntl
 import json
 import re
+import shlex
 import socket
 import subprocess
 from collections.abc import Sequence
@@ -29,15 +30,14 @@ WAYS = {
     EVERYTHING_SAVED: (*_SONDE, "--save", "all:every=1,values,histogram"),
 }
 
-# loading PyTorch takes seconds, so other scripts only run with everything saved
+# new processes, which load PyTorch for seconds; other scripts only run with everything saved
 _ALSO_BY_DEFAULT = ("compiled_model", "ddp", "fsdp2_adamw", "loader_workers", "plain_loop")
 
-# without Sonde, these run in new processes, some for their tracebacks; the rest are
-# forks of a process with PyTorch loaded
-_ALONE_IN_NEW_PROCESS = ("compiled_fullgraph", "plain_loop", "raises", "strict_settings")
+# these run in new processes, some for their tracebacks; the rest are forks of a process with
+# PyTorch loaded
+_IN_NEW_PROCESS = ("compiled_fullgraph", "plain_loop", "raises", "strict_settings")
 _WITH_TWO_RANKS = ("ddp", "fsdp2", "fsdp2_adamw", "sharded_kinds")
-_LOADED = ("torch", "torch._dynamo")
-
+ENVIRONMENT = {**plain_environment(), "PYTHONHASHSEED": "0"}
 TWO_RANKS = (PYTHON, str(Path(__file__).parent / "two_ranks.py"))
 
 
@@ -58,9 +58,9 @@ class RunResult:
 class Scripts:
     """Runs scripts in a folder shared by all processes of a test session."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, warm: WarmPython) -> None:
         self._folder = folder
-        self._warm = WarmPython(_LOADED, _environment())
+        self._warm = warm
 
     def run(self, name: str) -> dict[str, RunResult]:
         """Run a script with and without Sonde in parallel and return how it ended."""
@@ -85,8 +85,10 @@ class Scripts:
 
     def _run_way(self, name: str, way: str) -> RunResult:
         folder = self.folder(name, way)
-        if way != ALONE or name in _ALONE_IN_NEW_PROCESS:
+        if way == BY_DEFAULT or name in _IN_NEW_PROCESS:
             return run_to_end(folder, (*WAYS[way], *command(name)))
+        if way == EVERYTHING_SAVED:
+            return run_to_end(folder, (*WAYS[way], *command(name, self._warm.command())))
         folder.mkdir(parents=True)
         return _merge(
             [_result_of(done) for done in self._run_in_forks(FOLDER / f"{name}.py", folder)]
@@ -118,14 +120,14 @@ class Scripts:
         return self._folder / name / way
 
 
-def command(name: str) -> tuple[str, ...]:
-    """Return the command that starts a script."""
-    script = str(FOLDER / f"{name}.py")
+def command(name: str, python: tuple[str, ...] = (PYTHON,)) -> tuple[str, ...]:
+    """Return the command that starts a script with a command that acts as Python."""
+    words = (*python, str(FOLDER / f"{name}.py"))
     if name in _WITH_TWO_RANKS:
-        return (*TWO_RANKS, script)
+        return (*TWO_RANKS, *words)
     if name == "checkpoint_resume":
-        return ("sh", "-c", f"{PYTHON} {script} && {PYTHON} {script}")
-    return (PYTHON, script)
+        return ("sh", "-c", f"{shlex.join(words)} && {shlex.join(words)}")
+    return words
 
 
 def run_to_end(folder: Path, words: Sequence[str]) -> RunResult:
@@ -134,7 +136,7 @@ def run_to_end(folder: Path, words: Sequence[str]) -> RunResult:
     done = subprocess.run(
         words,
         cwd=folder,
-        env=_environment(),
+        env=ENVIRONMENT,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -142,10 +144,6 @@ def run_to_end(folder: Path, words: Sequence[str]) -> RunResult:
         timeout=500,
     )
     return _result_of(done)
-
-
-def _environment() -> dict[str, str]:
-    return {**plain_environment(), "PYTHONHASHSEED": "0"}
 
 
 def _result_of(done: "subprocess.CompletedProcess[str]") -> RunResult:

@@ -12,7 +12,7 @@ from sonde.client.job import Job, open_job
 from sonde.results.collectives import Collectives
 from tests.fakes.perfetto import check_trace
 from tests.journeys.scripts import TWO_RANKS, Scripts
-from tests.journeys.sonde_cli import Sonde
+from tests.journeys.sonde_cli import PYTHON, Sonde
 
 DELAY = 0.100
 SCRIPT = """
@@ -49,7 +49,7 @@ COMMAND = (
     *("--profile", "none", "--profile", "operators:start_step=3,num_steps=2"),
     *("--profile", "distributed:start_step=7,num_steps=6"),
     *("--profile", "distributed:start_step=16,num_steps=6"),
-    *("--", *TWO_RANKS, "script.py"),
+    *("--", *TWO_RANKS, PYTHON, "script.py"),
 )
 
 

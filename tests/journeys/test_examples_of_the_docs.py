@@ -41,7 +41,7 @@ def shell(
 ) -> dict[str, str]:
     """A folder in which `sonde` is a fork of that Python."""
     folder = tmp_path_factory.mktemp("bin")
-    words = python.command(Path(sys.executable).with_name("sonde"))
+    words = (*python.command(), str(Path(sys.executable).with_name("sonde")))
     (folder / "sonde").write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
     (folder / "sonde").chmod(0o755)
     return {**environment, "PATH": f"{folder}{os.pathsep}{environment['PATH']}"}

@@ -109,9 +109,9 @@ print(len(calls), *calls, sep="\\n")
 """
 
 
-def alone(folder: Path, script: str) -> "subprocess.CompletedProcess[bytes]":
+def alone(folder: Path, *command: str) -> "subprocess.CompletedProcess[bytes]":
     return subprocess.run(
-        [PYTHON, script],
+        command,
         cwd=folder,
         env=plain_environment(),
         capture_output=True,
@@ -139,11 +139,11 @@ def test_a_module_that_recurses_185_deep_has_enough_stack(sonde: Sonde) -> None:
 
 @pytest.mark.parametrize("death", DEATHS)
 def test_a_failing_script_has_the_same_traceback_and_exit_code_as_without_sonde(
-    sonde: Sonde, death: str
+    sonde: Sonde, torch_python: tuple[str, ...], death: str
 ) -> None:
     (sonde.folder / "script.py").write_text(MODEL + DEATHS[death])
-    bare = alone(sonde.folder, "script.py")
-    done = sonde.run("run", "--name", "job", PYTHON, "script.py")
+    bare = alone(sonde.folder, *torch_python, "script.py")
+    done = sonde.run("run", "--name", "job", *torch_python, "script.py")
     assert not [line for line in lines(done.stderr) if "sonde/hook" in line]
     # PyTorch calls modules with hooks through other frames, so its own frames may differ
     assert of_the_script(done.stderr) == of_the_script(bare.stderr)
@@ -151,10 +151,12 @@ def test_a_failing_script_has_the_same_traceback_and_exit_code_as_without_sonde(
     assert "sonde/hook" not in str(sonde.status()["exit"])
 
 
-def test_a_torch_function_mode_of_the_script_sees_only_its_own_calls(sonde: Sonde) -> None:
+def test_a_torch_function_mode_of_the_script_sees_only_its_own_calls(
+    sonde: Sonde, torch_python: tuple[str, ...]
+) -> None:
     (sonde.folder / "script.py").write_text(MODEL + MODE)
-    bare = alone(sonde.folder, "script.py")
-    done = sonde.run("run", "--name", "job", PYTHON, "script.py")
+    bare = alone(sonde.folder, *torch_python, "script.py")
+    done = sonde.run("run", "--name", "job", *torch_python, "script.py")
     assert bare.stdout
     assert done.stdout == bare.stdout
 
@@ -165,7 +167,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dic
     folder = tmp_path_factory.mktemp("shows")
     script = str(FOLDER / "visible_effects.py")
     done = Sonde(folder).run("run", "--name", "job", PYTHON, script)
-    result = [alone(folder, script), done]
+    result = [alone(folder, PYTHON, script), done]
     assert [entry.returncode for entry in result] == [0, 0]
     assert lines(result[1].stderr) == lines(
         result[0].stderr

@@ -73,8 +73,8 @@ def check(backend: Backend) -> None:
 
 
 @pytest.mark.timeout(400)
-def test_a_trace_is_decoded_while_the_job_runs(sonde: Sonde) -> None:
-    launcher = sonde.start("run", "--name", "job", PYTHON, "-c", TRAINING, "end")
+def test_a_trace_is_decoded_while_the_job_runs(sonde: Sonde, torch_python: tuple[str, ...]) -> None:
+    launcher = sonde.start("run", "--name", "job", *torch_python, "-c", TRAINING, "end")
     backend = open_backend(str(sonde.job_folder("job")))
     assert eventually(lambda: bool(operations(backend)), 240)
     assert launcher.poll() is None
@@ -109,7 +109,10 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield f"s3://{BUCKET}/jobs"
 
 
-def test_traces_reach_an_object_store_and_are_decoded_there(sonde: Sonde, bucket: str) -> None:
-    done = sonde.run("run", "--store", bucket, "--name", "job", PYTHON, "-c", TRAINING)
+def test_traces_reach_an_object_store_and_are_decoded_there(
+    sonde: Sonde, torch_python: tuple[str, ...], bucket: str
+) -> None:
+    words = ("run", "--store", bucket, "--name", "job")
+    done = sonde.run(*words, *torch_python, "-c", TRAINING)
     assert done.returncode == 0
     check(open_backend(f"{bucket}/job"))

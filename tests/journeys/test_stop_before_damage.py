@@ -52,8 +52,7 @@ def run(sonde: Sonde, *launcher: str, **variables: str) -> subprocess.CompletedP
     (sonde.folder / "script.py").write_text(SCRIPT)
     config = sonde.folder / "careful.toml"
     config.write_text("[save]\nstop_on_non_finite = true\n")
-    command = (*(launcher or (PYTHON,)), "script.py")
-    words = ("run", "--name", "job", "--config", str(config), *command)
+    words = ("run", "--name", "job", "--config", str(config), *launcher, "script.py")
     return sonde.run(*words, env={"OMP_NUM_THREADS": "1", **variables}, timeout=240)
 
 
@@ -73,8 +72,10 @@ def weights_left(folder: Path, rank: int) -> int:
     return int(remaining["step"])
 
 
-def test_the_job_stops_with_the_weights_of_the_previous_step(sonde: Sonde) -> None:
-    done = run(sonde)
+def test_the_job_stops_with_the_weights_of_the_previous_step(
+    sonde: Sonde, torch_python: tuple[str, ...]
+) -> None:
+    done = run(sonde, *torch_python)
     assert done.returncode == 1
     reason = f"non-finite gradients in weight at step {BAD_STEP}"
     assert reason in done.stderr.decode()
@@ -98,7 +99,9 @@ def test_all_workers_stop_if_one_of_them_has_bad_gradients(sonde: Sonde) -> None
     assert ("refused-step", "weight", BAD_STEP, 1.0) in observations(sonde, 1)
 
 
-def test_all_actions_of_the_rule_are_performed_after_a_stop_before_damage(sonde: Sonde) -> None:
+def test_all_actions_of_the_rule_are_performed_after_a_stop_before_damage(
+    sonde: Sonde, torch_python: tuple[str, ...]
+) -> None:
     order = ["stop", "email", "webhook"]
     (sonde.folder / "script.py").write_text(SCRIPT)
     with MailServer() as mail, WebServer() as web:
@@ -114,7 +117,7 @@ url = "{web.url}"
 """
         )
         variables = {"OMP_NUM_THREADS": "1"}
-        words = ("run", "--name", "job", "--rules", "ExplodingTensor", PYTHON, "script.py")
+        words = ("run", "--name", "job", "--rules", "ExplodingTensor", *torch_python, "script.py")
         done = sonde.run(*words, env=variables, timeout=240)
     assert done.returncode == 1
     assert weights_left(sonde.folder, 0) == BAD_STEP - 1

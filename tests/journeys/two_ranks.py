@@ -1,22 +1,23 @@
 """Start a script as two ranks, as torchrun does, without loading PyTorch a third time.
 
-Usage: `python two_ranks.py script.py`. Other tests cover torchrun itself.
+Usage: `python two_ranks.py COMMAND …`. Other tests cover torchrun itself.
 """
 
 import os
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 
 
-def main(script: str) -> int:
+def main(command: Sequence[str]) -> int:
     """Run both ranks to their end and return the worse exit code."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
     ranks = [
         subprocess.Popen(
-            [sys.executable, script],
+            command,
             env={**os.environ, **meeting, "RANK": rank, "LOCAL_RANK": rank, "OMP_NUM_THREADS": "1"},
         )
         for rank in "01"
@@ -25,4 +26,4 @@ def main(script: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1:]))

@@ -39,6 +39,7 @@ if __name__ == "__main__":
     here = os.getcwd()  # noqa: PTH109 — pathlib takes longer to load than all of this
     code = fork_of(sys.argv[1], sys.argv[2:], here, dict(os.environ), (0, 1, 2))
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
+        if -code not in (signal.SIGKILL, signal.SIGSTOP):  # which cannot be handled
+            signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code)

@@ -6,7 +6,6 @@ shutdown of a new Python process; only its tracebacks begin with a few extra fra
 
 import atexit
 import gc
-import importlib
 import json
 import os
 import select
@@ -18,6 +17,7 @@ import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Lock
@@ -55,10 +55,10 @@ class WarmPython:
                 file.seek(0)
             return subprocess.CompletedProcess(words, code, output.read(), errors.read())
 
-    def command(self, script: Path) -> tuple[str, ...]:
-        """Return a command that runs a script in a fork; arguments can be appended."""
+    def command(self) -> tuple[str, ...]:
+        """Return a command that acts as `python`: it runs a script, or `-c`, in a fork."""
         self._start()
-        return (sys.executable, "-I", "-S", warm_client.__file__, self._name, str(script))
+        return (sys.executable, warm_client.__file__, self._name)
 
     def _start(self) -> None:
         with self._starting:
@@ -86,7 +86,7 @@ def _serve(number: int, libraries: Sequence[str]) -> None:
     listening = socket.socket(fileno=number)
     listening.set_inheritable(False)
     for library in libraries:
-        importlib.import_module(library)
+        import_module(library)
     gc.freeze()  # the garbage collector skips loaded modules at the end of every fork
     while 0 not in select.select([0, number], [], [])[0]:
         asking, _ = listening.accept()
@@ -133,15 +133,23 @@ def _become(
     sys.stdin = os.fdopen(0, closefd=False)
     sys.stdout = os.fdopen(1, "w", closefd=False)
     sys.stderr = os.fdopen(2, "w", 1, errors="backslashreplace", closefd=False)
-    script = words[0]
     sys.argv[:] = words
     sys.orig_argv[:] = [sys.executable, *words]
-    sys.path[0] = str(Path(script).parent)
+    if words[0] == "-c":
+        script, text = "<string>", sys.argv.pop(1).encode()
+        sys.path[0] = ""
+    else:
+        script, text = words[0], Path(words[0]).read_bytes()
+        sys.path[0] = str(Path(script).parent)
+    if "PYTHONPATH" in environment:
+        sys.path[1:1] = environment["PYTHONPATH"].split(os.pathsep)
+        import_module("sitecustomize")  # as at the start of Python
     main = ModuleType("__main__")
     names: dict[str, Any] = vars(main)
-    names["__file__"] = script
+    if words[0] != "-c":
+        names["__file__"] = script
     sys.modules["__main__"] = main
-    exec(compile(Path(script).read_bytes(), script, "exec"), names)
+    exec(compile(text, script, "exec"), names)
     sys.exit()
 
 
