@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from sonde.hook.profilers.python import encode_profile
 from sonde.records.python_profile import Function, PythonProfile, PythonProfiler, PythonTimer
-from sonde.store.blobs import encode_blob, zipped
 from sonde.store.layout import TRACE_SUFFIX, profile_key
+from sonde.store.python_profiles import encode_profile
 from tests.fakes.worker import FakeWorker
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class FakeProfile:
         )
         key = profile_key(self._worker.rank, "python", self._first_step, f"token_{number}")
         key += TRACE_SUFFIX
-        self._worker.backend.write(key, encode_blob(zipped(encode_profile(profile), key)))
+        self._worker.backend.write(key, encode_profile(profile, key))
         return key
 
     def _node(self, stack: Stack) -> int:

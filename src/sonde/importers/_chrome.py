@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ Key = tuple[str, str]  # process and thread, as the trace numbers them
 Event = Mapping[str, Any]
 
 _NANOSECONDS = 1000  # per microsecond, the unit of the format
+_START = "start_time_since_epoch_in_micros"
 _NEVER = 4e15  # microseconds: the year 2096; sums of two fit in 64 bits
 _KINDS = {
     "s": "flow arrows",
@@ -96,6 +98,7 @@ class ChromeTrace:
         self.counters: list[tuple[str, int, float]] = []  # name, time, value
         self.left_out: Counter[str] = Counter()
         self.metadata: Mapping[str, Any] = {}
+        self._start_ns = 0  # in a metadata event of smdebug and Horovod
         self._keys: dict[Key, Key] = {}  # interned
         self._names: dict[tuple[str, str, str], str] = {}
         self._open: dict[object, list[Event]] = {}
@@ -133,10 +136,17 @@ class ChromeTrace:
         return min(instants), max(instants + ends)
 
     @property
-    def base_ns(self) -> int:
+    def _base_ns(self) -> int:
         """The epoch of its timestamps, if the trace defines one."""
         text = str(self.metadata.get("baseTimeNanoseconds"))
-        return int(text) if text.isdecimal() and int(text) < _NEVER * _NANOSECONDS else 0
+        is_valid = text.isdecimal() and int(text) < _NEVER * _NANOSECONDS
+        return int(text) if is_valid else self._start_ns
+
+    def shift_ns(self, intake: Intake, path: Path) -> int:
+        """The offset to add to its timestamps."""
+        base_ns = self._base_ns
+        first_ns, last_ns = (moment + base_ns for moment in self.extent)
+        return base_ns + intake.shift_ns(path, first_ns, last_ns)
 
     def counters_at(self, shift_ns: int) -> list[tuple[str, int, float]]:
         """The counters with shifted timestamps."""
@@ -159,6 +169,9 @@ class ChromeTrace:
         kind, (pid, tid) = str(event.get("name")), _key(event)
         arguments = _mapping(event.get("args"))
         label = arguments.get("name", arguments.get("labels"))
+        start_us = _number(arguments.get(_START))
+        if 0 < start_us < _NEVER:
+            self._start_ns = round(start_us) * _NANOSECONDS
         if label is not None:
             self._names[kind, pid, tid if kind == "thread_name" else ""] = str(label).strip()
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from sonde.errors import DamagedError
 from sonde.formats import pluralize
 
 
@@ -15,6 +16,10 @@ class Damages:
     def add(self, kind: str, path: Path, reason: str) -> None:
         """Report a file, such as `is truncated after 12 bytes`."""
         self._lines.setdefault(kind, []).append(f"{path} {reason}")
+
+    def add_error(self, kind: str, error: DamagedError) -> None:
+        """Report a file that cannot be read; the error names it."""
+        self._lines.setdefault(kind, []).append(f"Skipped: {error}")
 
     def remarks(self) -> list[str]:
         """A line per kind: the first file, and the number of others."""

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sonde.errors import DamagedError, StoreError
-from sonde.formats import format_count
 from sonde.importers._job import JobDraft
-from sonde.importers._rows import WorkerDescription, WorkerRows
+from sonde.importers._rows import NodeRows, WorkerDescription, WorkerRows
 from sonde.importers._sources import Source, find_sources
 
 _YEAR_2000_NS = 946_684_800_000_000_000
@@ -31,6 +30,10 @@ class Intake:
         rows = self._draft.worker(source)
         self.parts.append(rows)
         return rows
+
+    def node(self, name: str) -> NodeRows:
+        """Create a writer for the samples of one node."""
+        return self._draft.node(name)
 
     def open(self, source: Source) -> "CountedFile":
         """Open a recording."""
@@ -99,5 +102,5 @@ class Importer(ABC):
                 if len(refused) == len(sources):
                     raise
         intake.remarks += refused
-        for what, count in (+intake.left_out).items():
-            intake.parts[0].record_skipped(f"{what} ({format_count(count)})")
+        for rows in intake.parts[:1]:
+            rows.record_all_skipped(intake.left_out)

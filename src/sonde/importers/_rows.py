@@ -10,11 +10,15 @@ import numpy as np
 
 from sonde.clock import Clock
 from sonde.errors import StoreError
+from sonde.formats import format_count
 from sonde.records.metric import Series
 from sonde.records.notice import NoticeKind
+from sonde.records.profile import ProfileKind
+from sonde.records.python_profile import PythonProfile
 from sonde.store import layout
 from sonde.store.backends import Backend
 from sonde.store.format import INTEGER, NOTICES, Family
+from sonde.store.python_profiles import encode_profile
 from sonde.store.tensors import RawTensor, parts_of_file
 from sonde.store.writer import Writer
 
@@ -88,6 +92,11 @@ class Rows:
         reason = "not supported by the importer"
         self.add_rows(NOTICES, [(NoticeKind.NOT_COLLECTED.value, what, reason, *extent)])
 
+    def record_all_skipped(self, counts: "Counter[str]") -> None:
+        """Record a notice for each kind of skipped events."""
+        for what, count in (+counts).items():
+            self.record_skipped(f"{what} ({format_count(count)})")
+
     def _write(self) -> None:
         if not self._writer.outbox.write_waiting():
             raise StoreError(f"Cannot write the job: {self._writer.outbox.last_error}")
@@ -105,6 +114,7 @@ class WorkerRows(Rows):
         self.source = source
         self.steps: dict[str, set[int]] = {}  # by mode
         self.tensors: dict[str, TensorInfo] = {}
+        self._profiles = 0
 
     def add_steps(self, mode: str, steps: Iterable[int]) -> None:
         """Count steps, which may be added several times."""
@@ -116,10 +126,14 @@ class WorkerRows(Rows):
         facts = {"step": str(step), "mode": mode, "key": key}
         self._backend.write_parts(key, parts_of_file(tensors, facts))
 
-    def add_profile(self, kind: str, step: int, suffix: str, content: bytes) -> None:
-        """Save a profile, encoded as a blob."""
-        key = layout.profile_key(self.source.rank, kind, step, f"{self._writer.token}{suffix}")
-        self._backend.write(key, content)
+    def add_python_profile(self, step: int, profile: PythonProfile) -> None:
+        """Save a Python profile that starts at a step."""
+        self._profiles += 1
+        token = f"{self._writer.token}_{self._profiles}"
+        key = layout.profile_key(self.source.rank, ProfileKind.PYTHON.value, step, token)
+        key += layout.TRACE_SUFFIX
+        self._backend.write(key, encode_profile(profile, key))
+        self._extend_range(profile.start_ns, profile.end_ns)
 
 
 class NodeRows(Rows):

@@ -19,7 +19,7 @@ from sonde.records.step import NO_STEP, EventCategory, Mode, Phase
 
 EventRow = tuple[str, str, str, int, int, int, str, str]
 
-_MAIN_LANE = "main"
+MAIN_LANE = "main"
 _STEP = re.compile(r"(?:profilerstep|(?:train(?:ing)?[ _]?)?(?:step|iteration))[ _#:]*(\d+)")
 _PHASES = {
     Phase.DATA_WAIT: re.compile(
@@ -99,7 +99,7 @@ class Training:
 
 def _row(name: str, category: EventCategory, start_ns: int, end_ns: int, step: int) -> EventRow:
     duration_ns = end_ns - start_ns
-    return (name, category.value, _MAIN_LANE, start_ns, duration_ns, step, Mode.TRAIN.value, "")
+    return (name, category.value, MAIN_LANE, start_ns, duration_ns, step, Mode.TRAIN.value, "")
 
 
 def find_training(operations: Operations, steps: Sequence[Step] = ()) -> Training:

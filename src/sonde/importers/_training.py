@@ -1,7 +1,7 @@
 """Write the steps, phases, profiling window and counters of a worker."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sonde.importers._rows import Columns, WorkerRows
 from sonde.importers._steps import EventRow, Training
@@ -29,7 +29,8 @@ def add_training(rows: WorkerRows, training: Training) -> None:
     numbers = {step.number for step in training.steps}
     if numbers:
         rows.steps.setdefault(Mode.TRAIN.value, set()).update(numbers)
-    events = [*training.event_rows(), _window(rows, training)]
+    window = window_row(rows.start_ns or 0, rows.end_ns or 0, numbers)
+    events = [*training.event_rows(), window]
     rows.add_rows(EVENTS, sorted(events, key=lambda row: row[3]))
 
 
@@ -42,12 +43,11 @@ def _add_counters(rows: WorkerRows, counters: Sequence[Counter], training: Train
     rows.add_rows(SCALARS, scalars)
 
 
-def _window(rows: WorkerRows, training: Training) -> EventRow:
-    start_ns, end_ns = rows.start_ns or 0, rows.end_ns or 0
-    numbers = [step.number for step in training.steps]
-    edges = [min(numbers), max(numbers)] if numbers else []
+def window_row(start_ns: int, end_ns: int, steps: Collection[int]) -> EventRow:
+    """The profiling window in which operations were recorded."""
+    edges = [min(steps), max(steps)] if steps else []
     detail = json.dumps({"steps": edges, "by": _BY, "cost_seconds": 0}, separators=(",", ":"))
     return (
         *(ProfileKind.OPERATORS.value, EventCategory.WINDOW.value, _WINDOW_LANE),
-        *(start_ns, end_ns - start_ns, min(numbers, default=NO_STEP), Mode.TRAIN.value, detail),
+        *(start_ns, end_ns - start_ns, min(steps, default=NO_STEP), Mode.TRAIN.value, detail),
     )

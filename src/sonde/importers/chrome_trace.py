@@ -48,8 +48,7 @@ class ChromeTraceImporter(Importer):
 
     def read(self, source: Source, intake: Intake) -> None:
         trace = read_chrome_trace(source, intake)
-        first_ns, last_ns = (moment + trace.base_ns for moment in trace.extent)
-        shift_ns = trace.base_ns + intake.shift_ns(source.path, first_ns, last_ns)
+        shift_ns = trace.shift_ns(intake, source.path)
         processes = {key[0] for key in trace.keys}
 
         def location_of(track: Track) -> TraceLocation:

@@ -41,7 +41,7 @@ class HorovodImporter(Importer):
         if not any(_is_collective(span) for span in trace.spans):
             hint = "Import other traces with: sonde import chrome-trace"
             raise DamagedError(f"{source.path} is not a Horovod timeline. {hint}")
-        shift_ns = intake.shift_ns(source.path, *trace.extent)
+        shift_ns = trace.shift_ns(intake, source.path)
         columns, operations = operations_of(trace, shift_ns, _location_of, _category_of)
         ranks = 1 + max((int(span.name) for span in ready), default=0)
         rows = intake.worker(

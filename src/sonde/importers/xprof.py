@@ -56,7 +56,7 @@ class XprofImporter(Importer):
 
     def read(self, source: Source, intake: Intake) -> None:
         trace = read_chrome_trace(source, intake)
-        shift_ns = intake.shift_ns(source.path, *trace.extent)
+        shift_ns = trace.shift_ns(intake, source.path)
         tracks = {key: trace.track(key) for key in trace.keys}
         with_streams = {each.pid for each in tracks.values() if _STREAM.match(each.thread)}
 

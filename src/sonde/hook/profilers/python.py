@@ -1,8 +1,6 @@
 """Where Python spends its time: sampled stacks of all threads, or calls of the training thread."""
 
-import json
 import sys
-from dataclasses import astuple, fields
 from enum import StrEnum
 from typing import TypeVar
 
@@ -15,7 +13,7 @@ from sonde.records.notice import NoticeKind
 from sonde.records.profile import ProfileKind, Window
 from sonde.records.python_profile import PythonProfile, PythonProfiler, PythonTimer
 from sonde.store import layout
-from sonde.store.blobs import encode_blob, zipped
+from sonde.store.python_profiles import encode_profile
 
 _INTERVAL_NS = 1_000_000
 _ENOUGH_SAMPLES = 100
@@ -83,7 +81,7 @@ class Python(Profiler):
         token = f"{session.store.writer.token}_{number}"
         key = layout.profile_key(session.store.info.rank, ProfileKind.PYTHON.value, step, token)
         key += layout.TRACE_SUFFIX
-        data = encode_blob(zipped(encode_profile(profile), key))
+        data = encode_profile(profile, key)
         session.store.backend.write(key, data)
         session.store.add_value_bytes(len(data))
         if profile.profiler is PythonProfiler.STACKS:
@@ -103,13 +101,6 @@ def other_tool() -> str | None:
             if name is not None:
                 return f"{kind} is running ({name})"
     return None
-
-
-def encode_profile(profile: PythonProfile) -> bytes:
-    """Encode a profile as JSON, with the name, file and line of each function."""
-    document = {field.name: getattr(profile, field.name) for field in fields(profile)}
-    document["functions"] = [astuple(function) for function in profile.functions]
-    return json.dumps(document, separators=(",", ":")).encode()
 
 
 def _parse(choices: type[Choice], option: str, text: str) -> Choice:
