@@ -107,6 +107,7 @@ PLAIN_NUMBERS = {
     "results.timeline": "offsets of clocks, exact to the nanosecond",
     "rules.steps.overall_framework_metrics": "names of values, without a number",
     "settings.profile": "durations in a configuration file",
+    "settings.smdebug.profiler": "durations in a configuration file",
     "web.answers.control": "an interval in a request, parsed by the job",
 }
 

@@ -1,6 +1,7 @@
 """`sonde rules`: list, show and create rules."""
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -15,6 +16,7 @@ from sonde.rules import Rule, file_name, load_rule, rule_names
 from sonde.rules._parameters import describe_parameters
 from sonde.rules._selection import parse_assignments, select_rules
 from sonde.settings import load_settings
+from sonde.settings.smdebug import convert_configuration
 
 _WIDTH = 100
 _NEW = "new"
@@ -24,7 +26,8 @@ class RulesCommand(Command):
     """List the rules, or show how a rule decides, its parameters and its advice.
 
     `sonde rules new NAME` creates a template for a custom rule and its test. With --rules, --set
-    or --config, lists the selected rules and validates their parameters.
+    or --config, lists the selected rules and validates their parameters. With --from, prints the
+    configuration of SageMaker Debugger as a sonde.toml.
     """
 
     example = "sonde rules LossNotDecreasing"
@@ -40,9 +43,19 @@ class RulesCommand(Command):
         parser.add_argument(
             "--config", metavar="FILE", type=Path, help="configuration file with a [rules] section"
         )
+        parser.add_argument(
+            "--from",
+            metavar="FILE",
+            type=Path,
+            dest="source",
+            help="JSON file: a CreateTrainingJob request, or a hook, profiler or rule "
+            "configuration",
+        )
         add_json(parser)
 
     def execute(self, options: Options) -> int:
+        if options.source is not None:
+            return _convert(options.source)
         if options.name is None and (options.rules or options.set or options.config):
             return _show_selected(options)
         if options.name == _NEW:
@@ -63,6 +76,21 @@ class RulesCommand(Command):
         else:
             _print_page(kinds[0])
         return 0
+
+
+def _convert(source: Path) -> int:
+    for line in convert_configuration(source, _read_rule).splitlines():
+        print_line(line)
+    return 0
+
+
+def _read_rule(name: str, parameters: Mapping[str, object]) -> tuple[str, dict[str, object]]:
+    """Validate a rule; return its name and the parameters that TOML can express."""
+    rule, *covered = select_rules([name], parameters={name: parameters} if parameters else None)
+    values = dict(rule.parameters)
+    for other in covered:
+        values |= {f"{other.name()}_{key}": value for key, value in other.parameters.items()}
+    return rule.name(), {key: values[key] for key in parameters if values[key] is not None}
 
 
 def _write(name: str | None) -> int:
