@@ -122,5 +122,9 @@ def known_names(name: str, candidates: Iterable[str]) -> str:
 
 
 def _closest(name: str, names: Iterable[str]) -> list[str]:
-    """Similar names; none for a pattern."""
-    return [] if "*" in name else get_close_matches(name, names, n=_MAX_NAMES)
+    """Similar names, and names that begin with this one; none for a pattern."""
+    if "*" in name:
+        return []
+    candidates = list(names)
+    longer = [each for each in candidates if each.startswith(f"{name}_") and name]
+    return list(dict.fromkeys((*longer, *get_close_matches(name, candidates, n=_MAX_NAMES))))

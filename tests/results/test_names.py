@@ -19,6 +19,13 @@ def test_unknown_metric_lists_recorded_ones() -> None:
     assert repr(FakeJob().end().job().system()) == "No matching metric recorded"
 
 
+def test_metrics_are_selected_by_a_regular_expression_if_no_glob_matches() -> None:
+    fake = FakeJob().record({"cpu.utilization_percent": [1.0], "memory.used_percent": [2.0]}).end()
+    metrics = fake.job().system("^(cpu|gpu)")
+    assert [each.metric.name for each in metrics.series] == ["cpu.utilization_percent"]
+    assert "'^(cpu|gpu)' is read as a regular expression" in repr(metrics)
+
+
 def test_unknown_scalars_and_events_list_recorded_ones() -> None:
     job = with_losses([1.0, 0.5]).job()
     assert repr(job.scalars("los")) == (

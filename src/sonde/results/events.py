@@ -1,7 +1,8 @@
 """Events of a job and its stages, as data frames."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pyarrow as pa
 from sonde.clock import NANOSECONDS, iso
 from sonde.errors import UsageError
 from sonde.formats import format_duration, format_percent
+from sonde.read.name_patterns import Expression, expression_of
 from sonde.read.scalars import Matching
 from sonde.read.stages import StageSpan
 from sonde.read.workers import WorkerReader
@@ -35,9 +37,29 @@ class Events(WorkerRows):
     within: TimeRange = EVER
     steps: StepRange = ANY_STEP
 
+    @cached_property
+    def _table(self) -> pa.Table:
+        return self._selected[0]
+
+    @cached_property
+    def _selected(self) -> tuple[pa.Table, Expression | None]:
+        """The rows, and the expression if the pattern was read as one."""
+        rows = self._rows_of(Matching(self.name))
+        expression = None if rows.num_rows else expression_of(self.name)
+        if expression is None:
+            return rows, None
+        matches = self._rows_of(expression)
+        return matches, expression if matches.num_rows else None
+
+    def _rows_of(self, names: Container[str]) -> pa.Table:
+        tables = [self._worker_rows(reader, names) for reader in self.readers]
+        return pa.concat_tables(tables) if tables else pa.table({})
+
     def _worker_table(self, reader: WorkerReader) -> pa.Table:
-        categories = Matching(self.category or "*")
-        only = {"name": Matching(self.name), "category": categories}
+        return self._worker_rows(reader, self._selected[1] or Matching(self.name))
+
+    def _worker_rows(self, reader: WorkerReader, names: Container[str]) -> pa.Table:
+        only = {"name": names, "category": Matching(self.category or "*")}
         rows = reader.folder(EVENTS).rows(self.within, self.steps, only=only)
         texts = {
             name: rows[name].cast(pa.string())
@@ -93,7 +115,8 @@ class Events(WorkerRows):
         ]
         titles = ("category", "name", "events", "total", "mean", "maximum")
         more = f"\n… and {len(rows) - _MAX_LINES} more" if len(rows) > _MAX_LINES else ""
-        return aligned([titles, *rows[:_MAX_LINES]], left_columns=2) + more
+        note = f"\n{self._selected[1].note}" if self._selected[1] else ""
+        return aligned([titles, *rows[:_MAX_LINES]], left_columns=2) + more + note
 
     def _chart_spec(self) -> Spec:
         """Durations of events over steps."""

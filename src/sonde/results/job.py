@@ -14,10 +14,11 @@ from sonde.read.status import job_coverage, status_document
 from sonde.read.training import read_training, recorded_steps
 from sonde.records.advice import Advice
 from sonde.records.job import JobState
-from sonde.records.ranges import StepRange, TimeRange
+from sonde.records.ranges import TimeRange
 from sonde.records.seen import Seen
 from sonde.records.step import Mode
 from sonde.results.advice import advice_on
+from sonde.results.arguments import checked_steps
 from sonde.results.evaluations import Evaluations
 from sonde.results.events import Events, Stages
 from sonde.results.facts import Lives
@@ -30,7 +31,8 @@ from sonde.results.scalars import Scalars
 from sonde.results.selection import Selection
 from sonde.results.steps import Steps
 from sonde.results.system import SystemMetrics
-from sonde.results.tensors import Tensor, Tensors, tensor_of
+from sonde.results.tensor_lookup import tensor_of
+from sonde.results.tensors import Tensor, Tensors
 from sonde.results.times import Moment
 
 
@@ -168,7 +170,7 @@ class JobResults(ProfileQueries):
             end_step: The step to stop before.
         """
         modes = tuple(each.value for each in Mode) if mode is None else (known_mode(mode),)
-        within = StepRange(start_step, end_step)
+        within = checked_steps((start_step, end_step))
         return self._opened.cached(
             ("steps", modes, worker, within),
             lambda: Steps(self._opened.workers(worker), modes, within, self._opened.nodes),
@@ -196,7 +198,7 @@ class JobResults(ProfileQueries):
         """
         within = TimeRange(self._instant(start), self._instant(end))
         readers = self._opened.workers(worker)
-        return Events(readers, name, category, within, StepRange(*steps))
+        return Events(readers, name, category, within, checked_steps(steps))
 
     @property
     def losses(self) -> Scalars:
@@ -229,7 +231,7 @@ class JobResults(ProfileQueries):
             end_step: The step to stop before.
         """
         valid_mode = None if mode is None else known_mode(mode)
-        steps = StepRange(start_step, end_step)
+        steps = checked_steps((start_step, end_step))
         question = ScalarQuestion(Matching(name), valid_mode, source, steps)
         return self._opened.cached(
             ("scalars", name, valid_mode, source, steps, worker),
@@ -249,7 +251,8 @@ class JobResults(ProfileQueries):
         """The recorded tensors: names to iterate over, and details of each.
 
         Args:
-            name: A tensor's name, or a pattern such as `gradient/*`.
+            name: A tensor's name, or a pattern: a glob such as `gradient/*`, or a regular
+                expression such as `^gradient.*weight$` if no name matches it as a glob.
             collection: Only those of a collection, such as `weights`.
         """
         opened = self._opened
@@ -257,7 +260,8 @@ class JobResults(ProfileQueries):
 
     def tensor(self, name: str) -> Tensor:
         """One tensor: its statistics over steps, its histograms, its full values."""
-        return tensor_of(name, self._opened.workers(), self._opened.tensors())
+        opened = self._opened
+        return tensor_of(name, opened.workers(), opened.tensors(), lambda: self.scalars().names)
 
     def between(self, start: Moment, end: Moment) -> Selection:
         """Steps, phases and machine metrics between two times, as for `system`."""

@@ -7,16 +7,17 @@ from sonde.errors import UsageError, known_names
 from sonde.records.step import Mode
 
 
-def known_mode(mode: str) -> str:
-    """Check the name of a mode.
+def known_mode(mode: object) -> str:
+    """The mode of a name in any case: `TRAIN`, `ModeKeys.TRAIN`, or a member of another enum.
 
     Raises:
         UsageError: If there is no such mode.
     """
     modes = [mode.value for mode in Mode]
-    if mode not in modes:
-        raise UsageError(f"Unknown mode {mode!r}. Available: {', '.join(modes)}")
-    return str(mode)
+    name = str(getattr(mode, "name", mode)).rpartition(".")[2].lower()
+    if name not in modes:
+        raise UsageError(f"Unknown mode {mode!r}.{known_names(name, modes)}")
+    return name
 
 
 def no_match_text(noun: str, pattern: str, candidates: Iterable[str]) -> str:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from sonde.read.open_job import OpenJob
-from sonde.records.ranges import StepRange, TimeRange
+from sonde.records.ranges import TimeRange
+from sonde.results.arguments import checked_steps
 from sonde.results.collectives import Collectives
 from sonde.results.idle import Breakdowns, Gaps
 from sonde.results.loading import Loaders
@@ -73,7 +74,9 @@ class ProfileQueries:
         """
         return self._opened.cached(
             ("collectives", worker, start_step, end_step),
-            lambda: Collectives(self._opened.workers(worker), StepRange(start_step, end_step)),
+            lambda: Collectives(
+                self._opened.workers(worker), checked_steps((start_step, end_step))
+            ),
         )
 
     def python(
@@ -97,7 +100,7 @@ class ProfileQueries:
             worker: One rank; all of them by default.
         """
         valid_mode = None if mode is None else known_mode(mode)
-        choice = PythonChoice(profiler, valid_mode, phase, thread, StepRange(*steps))
+        choice = PythonChoice(profiler, valid_mode, phase, thread, checked_steps(steps))
         return self._opened.cached(
             ("python", choice, worker),
             lambda: PythonTime(self._opened.workers(worker), choice, self._instant),
@@ -156,7 +159,7 @@ class ProfileQueries:
                 opened.nodes(),
                 self._instant,
                 TimeRange(self._instant(start), self._instant(end)),
-                StepRange(start_step, end_step),
+                checked_steps((start_step, end_step)),
                 patterns,
                 opened.workers(),
             ),

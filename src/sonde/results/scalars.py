@@ -1,13 +1,14 @@
 """Scalars of a job by worker and over all workers, as data frames."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from sonde.read.name_patterns import Expression, expression_of
 from sonde.read.scalars import Matching, ScalarQuestion, read_scalars, reduce_scalars
 from sonde.read.workers import WorkerReader
 from sonde.records.chart import Spec
@@ -51,15 +52,28 @@ class Scalars(Frame):
         """
         return ReducedScalars(reduce_scalars(self._rows))
 
-    @cached_property
+    @property
     def _rows(self) -> pa.Table:
-        return read_scalars(self.readers, self.question)
+        return self._selected[0]
+
+    @cached_property
+    def _selected(self) -> tuple[pa.Table, Expression | None]:
+        """The rows, and the expression if the pattern was read as one."""
+        rows, names = read_scalars(self.readers, self.question), self.question.names
+        if rows.num_rows or not isinstance(names, Matching) or len(names.patterns) != 1:
+            return rows, None
+        expression = expression_of(names.patterns[0])
+        if expression is None:
+            return rows, None
+        matches = read_scalars(self.readers, replace(self.question, names=expression))
+        return matches, expression if matches.num_rows else None
 
     def __repr__(self) -> str:
         if not len(self) and isinstance(self.question.names, Matching):
             names = Scalars(self.readers, ScalarQuestion(Matching("*"))).names
             return no_match_text("scalar", self.question.names.patterns[0], names)
-        return described(self._rows, ("name", "mode", "source", "worker"))
+        text = described(self._rows, ("name", "mode", "source", "worker"))
+        return f"{text}\n{self._selected[1].note}" if self._selected[1] else text
 
     def _chart_spec(self) -> Spec:
         by = ("name", "mode", "source", "worker")

@@ -12,6 +12,7 @@ from sonde.analyze.extents import Extents
 from sonde.analyze.percentiles import percentiles
 from sonde.errors import UsageError
 from sonde.formats import format_value
+from sonde.read.name_patterns import Expression, select_names
 from sonde.read.system import SystemReader
 from sonde.records.chart import Spec
 from sonde.records.metric import Series
@@ -46,12 +47,21 @@ class SystemMetrics(Frame):
     @cached_property
     def series(self) -> tuple[Series, ...]:
         """The matching series of all nodes."""
+        names, _ = self._selected
         series_by_key = {
             each.key: each
             for reader in self.readers
-            for each in reader.series(self.metric, self.device)
+            for each in reader.series("*", self.device)
+            if each.metric.name in names
         }
         return tuple(series_by_key.values())
+
+    @cached_property
+    def _selected(self) -> tuple[frozenset[str], Expression | None]:
+        """The matching metrics, and the expression if the pattern was read as one."""
+        every = {each.metric.name for reader in self.readers for each in reader.series("*")}
+        names, expression = select_names(self.metric, sorted(every))
+        return frozenset(names), expression
 
     def to_arrow(self) -> pa.Table:
         """One row per tick and node, one column per series."""
@@ -146,7 +156,9 @@ class SystemMetrics(Frame):
             names = {each.metric.name for reader in self.readers for each in reader.series("*")}
             groups = {f"{name.partition('.')[0]}.*" for name in names}
             return no_match_text("metric", self.metric, groups if "*" in self.metric else names)
-        return repr(self.statistics())
+        _, expression = self._selected
+        text = repr(self.statistics())
+        return text if expression is None else f"{text}\n{expression.note}"
 
     def _shown(self) -> pa.Table:
         return self.statistics().to_arrow()

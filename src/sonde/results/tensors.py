@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sonde.errors import DamagedError, UsageError, known_names
+from sonde.read.name_patterns import Expression, select_names
 from sonde.read.scalars import ScalarQuestion, read_scalars
 from sonde.read.tensors import (
     Holders,
@@ -21,7 +21,9 @@ from sonde.read.tensors import (
 from sonde.read.workers import WorkerReader
 from sonde.records.chart import Spec
 from sonde.records.worker import TensorInfo
+from sonde.results.arguments import checked_name, checked_shares, checked_step
 from sonde.results.layers import Layers
+from sonde.results.names import known_mode
 from sonde.results.series import Histogram, Histograms, Quantiles, Reduction, TensorSeries
 from sonde.results.tables import Frame, aligned
 from sonde.store.statistics import (
@@ -58,6 +60,7 @@ class Tensors(Frame):
 
     holders: Mapping[str, Holders]
     readers: tuple[WorkerReader, ...] = ()
+    expression: Expression | None = None  # how the pattern was read, unless as a glob
 
     @classmethod
     def matching(
@@ -68,13 +71,13 @@ class Tensors(Frame):
         readers: tuple[WorkerReader, ...],
     ) -> "Tensors":
         """Select tensors by pattern and collection."""
-        fitting = {
-            name: by_rank
-            for name, by_rank in sorted(holders.items())
-            if fnmatchcase(name, pattern)
-            and (collection is None or collection in _first(by_rank).collections)
+        names, expression = select_names(checked_name(pattern, "tensor"), sorted(holders))
+        selected = {
+            name: holders[name]
+            for name in names
+            if collection is None or collection in _first(holders[name]).collections
         }
-        return cls(fitting, readers)
+        return cls(selected, readers, expression)
 
     def reduction(self, name: str, *, mode: str = "train") -> Layers:
         """A reduction of all tensors over steps, to find the layer that differs.
@@ -122,7 +125,8 @@ class Tensors(Frame):
             (info.name, ", ".join(info.collections), info.dtype, _shape(info), info.note)
             for info in infos
         ]
-        return aligned([titles, *rows], left_columns=5)
+        text = aligned([titles, *rows], left_columns=5)
+        return text if self.expression is None else f"{text}\n{self.expression.note}"
 
     def _damaged_lists(self) -> list[str]:
         """Errors of tensor lists that could not be read."""
@@ -160,6 +164,7 @@ class Tensor(Frame):
 
     def steps(self, mode: str = "train", worker: int | None = None) -> list[int]:
         """The steps with recorded statistics or values."""
+        mode = known_mode(mode)
         steps: set[int] = set()
         for reader in self._of(worker):
             steps.update(read_statistics(reader, self.name, mode, ()).steps.tolist())
@@ -186,6 +191,7 @@ class Tensor(Frame):
         For a sharded tensor, of the complete tensor, or with `worker`, of that worker's shard. For
         a replicated tensor, one series per worker.
         """
+        mode = known_mode(mode)
         if name == _PRODUCT:
             return Reduction(self.name, name, self._products(mode, worker))
         reductions = (
@@ -202,6 +208,15 @@ class Tensor(Frame):
             series = [self._exact(each, mode) for each in series]
         return Reduction(self.name, name, tuple(series))
 
+    def reduction_value(
+        self, step: int, name: str, *, mode: str = "train", worker: int | None = None
+    ) -> float:
+        """A statistic of the tensor at one step; of a replicated tensor, the first worker's."""
+        values = dict(self.reduction(name, mode=mode, worker=worker))
+        if checked_step(step) not in values:
+            raise UsageError(_no_step(f"{name} of {self.name!r}", step, set(values)))
+        return values[step]
+
     def quantiles(
         self,
         at: Sequence[float] = QUANTILES,
@@ -210,15 +225,17 @@ class Tensor(Frame):
         worker: int | None = None,
     ) -> Quantiles:
         """Quantiles over steps, computed from histograms; NaN at steps without one."""
-        series = self._series((*COLUMNS, HISTOGRAM), mode, worker)
+        shares = checked_shares(at, "at")
+        series = self._series((*COLUMNS, HISTOGRAM), known_mode(mode), worker)
         return Quantiles(
             self.name,
-            tuple(at),
-            tuple(each.with_values(quantiles(each.columns, tuple(at))) for each in series),
+            shares,
+            tuple(each.with_values(quantiles(each.columns, shares)) for each in series),
         )
 
     def histogram(self, step: int, *, mode: str = "train", worker: int | None = None) -> Histogram:
         """The distribution of its values at a step."""
+        step, mode = checked_step(step), known_mode(mode)
         recorded: set[int] = set()
         for each in self._series((*COLUMNS, HISTOGRAM), mode, worker):
             texts, steps = each.columns[HISTOGRAM], each.steps
@@ -231,11 +248,12 @@ class Tensor(Frame):
 
     def histograms(self, *, mode: str = "train", worker: int | None = None) -> Histograms:
         """The distribution of its values over steps; of replicas, the first worker's."""
-        series = self._series((*COLUMNS, HISTOGRAM), mode, worker)[0]
+        series = self._series((*COLUMNS, HISTOGRAM), known_mode(mode), worker)[0]
         return _histograms(self.name, series)
 
     def value_steps(self, *, mode: str = "train", worker: int | None = None) -> list[int]:
         """The steps with full values."""
+        mode = known_mode(mode)
         files_by_worker = [
             ValuesReader(reader).files(mode, self.name) for reader in self._of(worker)
         ]
@@ -249,6 +267,7 @@ class Tensor(Frame):
         Element types that NumPy lacks (bfloat16, 8-bit floats) are returned as float32, which
         represents their values exactly. A sharded tensor requires `worker`.
         """
+        step, mode = checked_step(step), known_mode(mode)
         if self._is_merged(worker):
             ranks = ", ".join(map(str, self.workers))
             raise UsageError(
@@ -323,17 +342,6 @@ class Tensor(Frame):
 
     def _chart_spec(self) -> Spec:
         return self.reduction("l2_norm").plot().spec
-
-
-def tensor_of(name: str, readers: Sequence[WorkerReader], holders: Mapping[str, Holders]) -> Tensor:
-    """Find a tensor by name.
-
-    Raises:
-        UsageError: If there is no such tensor; suggests similar names.
-    """
-    if name not in holders:
-        raise UsageError(f"Unknown tensor {name!r}.{known_names(name, holders)}")
-    return Tensor(name, readers, holders[name])
 
 
 def _no_step(what: str, step: int, recorded: set[int]) -> str:
