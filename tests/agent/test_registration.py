@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from sonde.agent.placement import Placement
 from sonde.agent.registration import Registration, RunRequest, register
 from sonde.clock import NANOSECONDS
 from sonde.errors import JobExistsError, UsageError
 from sonde.records.job import Attempt, Exit, ExitReason, JobState, Launcher
-from sonde.settings import Placement, RunSettings
+from sonde.settings import RunSettings
 from sonde.store.backends import open_backend
 from sonde.store.facts import encode_facts
 from sonde.store.layout import attempt_key
@@ -45,8 +46,8 @@ def start(registration: Registration, launcher: Launcher | None = None) -> None:
     registration.backend.write(key, encode_facts(attempt))
 
 
-def end(registration: Registration) -> None:
-    exit_ = Exit(JobState.FAILED, ExitReason.EXIT, 1, code=1)
+def end(registration: Registration, state: JobState = JobState.FAILED) -> None:
+    exit_ = Exit(state, ExitReason.EXIT, 1, code=1)
     key = attempt_key(registration.node, registration.number, "exit")
     registration.backend.write(key, encode_facts(exit_))
 
@@ -143,7 +144,56 @@ def test_the_nodes_of_a_cluster_job_find_each_other_without_a_name(run_request: 
     registrations = [register(node, COMMAND, FakeClock()) for node in nodes]
     assert [registration.job for registration in registrations] == ["train-47-11", "train-47-11"]
     repeated = register(nodes[0], COMMAND, FakeClock())  # the same script once more in that job
-    assert repeated.job.startswith("train-2")
+    assert repeated.job == "train-47-11-2"
+
+
+def test_all_nodes_agree_on_the_name_of_a_rerun(run_request: RunRequest) -> None:
+    nodes = [on(run_request, f"node-{n}", group="host-29500", nodes=2) for n in (1, 2)]
+    for registration in [register(node, COMMAND, FakeClock()) for node in nodes]:
+        start(registration)
+        end(registration)
+
+    jobs = [register(node, COMMAND, FakeClock()).job for node in nodes]
+
+    assert jobs == ["train-host-29500-2"] * 2
+
+
+def test_a_job_that_the_cluster_restarts_after_a_failure_gets_another_attempt(
+    run_request: RunRequest,
+) -> None:
+    nodes = [on(run_request, node, group="4711", nodes=2, restarts=True) for node in "ab"]
+    for registration in [register(node, COMMAND, FakeClock()) for node in nodes]:
+        start(registration)
+        end(registration)
+
+    same = register(nodes[0], COMMAND, FakeClock())
+    start(same, launcher=this_process())
+    replacement = register(on(nodes[1], "c"), COMMAND, FakeClock())
+
+    assert (same.job, same.number) == ("train-4711", 2)
+    assert (replacement.job, replacement.number) == ("train-4711", 2)
+
+
+def test_a_machine_that_takes_the_place_of_a_failed_one_begins_an_attempt(
+    run_request: RunRequest,
+) -> None:
+    request = on(run_request, "a", group="4711", restarts=True)
+    first = register(request, COMMAND, FakeClock())
+    start(first)
+    end(first)
+
+    second = register(on(request, "b"), COMMAND, FakeClock())
+
+    assert (second.job, second.number, second.is_creator) == ("train-4711", 2, True)
+
+
+def test_a_cluster_job_that_completed_is_not_continued(run_request: RunRequest) -> None:
+    request = on(run_request, "a", group="nightly", restarts=True)
+    first = register(request, COMMAND, FakeClock())
+    start(first)
+    end(first, JobState.COMPLETED)
+
+    assert register(request, COMMAND, FakeClock()).job == "train-nightly-2"
 
 
 def test_a_job_that_ended_is_resumed_as_the_next_attempt(run_request: RunRequest) -> None:

@@ -13,7 +13,6 @@ from sonde.settings import (
     is_disabled,
     load_settings,
     notebook_file,
-    placement,
     read_collections,
     set_variables,
     worker_placement,
@@ -54,41 +53,6 @@ def test_sonde_is_disabled_by_any_value_except_0_and_empty(
 ) -> None:
     monkeypatch.setenv("SONDE_DISABLE", value)
     assert is_disabled() is expected
-
-
-def test_a_single_machine_is_one_node(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("platform.node", lambda: "gpu box/1")
-    result = placement()
-    assert (result.node, result.group, result.nodes, result.local_rank) == ("gpu-box-1", None, 1, 0)
-
-
-def test_the_placement_is_read_from_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("platform.node", lambda: "node7")
-    monkeypatch.setenv("SLURM_JOB_ID", "4711")
-    monkeypatch.setenv("SLURM_NNODES", "8")
-    monkeypatch.setenv("SLURM_LOCALID", "2")
-    result = placement()
-    assert (result.node, result.group, result.nodes, result.local_rank) == ("node7.2", "4711", 8, 2)
-
-
-@pytest.mark.parametrize("value", ["x", "1:4", "-1", ""])
-def test_invalid_values_of_cluster_variables_are_ignored(
-    monkeypatch: pytest.MonkeyPatch, value: str
-) -> None:
-    monkeypatch.setenv("PET_NNODES", value)
-    monkeypatch.setenv("SLURM_LOCALID", value)
-    result = placement()
-    assert (result.nodes, result.local_rank) == (1, 0)
-
-
-def test_the_local_rank_is_read_from_torchrun_and_run_id_none_is_ignored(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
-    monkeypatch.setenv("LOCAL_RANK", "3")
-    result = placement()
-    assert result.group is None
-    assert result.local_rank == 3
 
 
 def test_a_process_outside_of_a_job_has_only_a_node_name() -> None:

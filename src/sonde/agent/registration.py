@@ -1,14 +1,15 @@
 """Create a job in the store, join it from another node, or resume it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from sonde.agent.placement import Placement
 from sonde.clock import NANOSECONDS, Clock, local_stamp
 from sonde.errors import DamagedError, JobExistsError, KeyMissingError, StoreError, UsageError
-from sonde.records.job import Attempt, JobInfo
-from sonde.settings import DEFAULT_STORE, Placement, RunSettings
+from sonde.records.job import Attempt, Exit, JobInfo, JobState
+from sonde.settings import DEFAULT_STORE, RunSettings
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
 from sonde.store.facts import decode_facts, encode_facts
@@ -17,6 +18,7 @@ from sonde.store.places import holds_attempt, job_uri, refuse_inner_links, refus
 from sonde.store.presence import is_present, this_process
 
 _MAX_SAME_NAMES = 1000
+_MAX_BASE_LENGTH = 120  # of a name, before a number
 _STARTING_SECONDS = 60.0  # time limit for a launcher between registration and its first data
 
 
@@ -106,17 +108,61 @@ def _register_unnamed(request: RunRequest, command: Sequence[str], clock: Clock)
     base = _base_name(command)
     group = request.placement.group
     if group is not None:
-        name = check_name(f"{base}-{re.sub(r'[^A-Za-z0-9._-]', '-', group)}"[:128])
-        backend = open_backend(job_uri(request.settings.store, name))
-        joined = _create(name, request, clock) or _join(name, request, backend, clock)
-        if joined is not None:
-            return joined
+        name = f"{base}-{re.sub(r'[^A-Za-z0-9._-]', '-', group)}"[:_MAX_BASE_LENGTH]
+        return _first_success(
+            check_name(name), request, lambda job: _create_or_join(job, request, clock)
+        )
     stamp = f"{base}-{local_stamp(clock.now_ns())}"
+    return _first_success(stamp, request, lambda job: _create(job, request, clock))
+
+
+def _first_success(
+    name: str, request: RunRequest, attempt: Callable[[str], Registration | None]
+) -> Registration:
+    """Try a name and then numbered names, in an order that all nodes share."""
     for number in range(1, _MAX_SAME_NAMES):
-        created = _create(stamp if number == 1 else f"{stamp}-{number}", request, clock)
-        if created is not None:
-            return created
-    raise JobExistsError(f"Too many jobs named {stamp} in {request.settings.store}.")
+        registration = attempt(name if number == 1 else f"{name}-{number}")
+        if registration is not None:
+            return registration
+    raise JobExistsError(f"Too many jobs named {name} in {request.settings.store}.")
+
+
+def _create_or_join(name: str, request: RunRequest, clock: Clock) -> Registration | None:
+    """Create a job of a cluster, join it, or continue it after a failure."""
+    created = _create(name, request, clock)
+    if created is not None:
+        return created
+    backend = open_backend(job_uri(request.settings.store, name))
+    joined = _join(name, request, backend, clock)
+    if joined is not None or not request.placement.restarts:
+        return joined
+    return None if _has_succeeded(backend) else _continue(name, request, backend, clock)
+
+
+def _continue(
+    name: str, request: RunRequest, backend: Backend, clock: Clock
+) -> Registration | None:
+    """Continue a job on this node; None if it still runs here."""
+    try:
+        return _resume(name, request, backend, clock)
+    except JobExistsError:
+        return None
+
+
+def _has_succeeded(backend: Backend) -> bool:
+    """Whether the latest attempt on any node completed."""
+    return any(
+        _end_state(backend, node) is JobState.COMPLETED for node in backend.folders(layout.NODES)
+    )
+
+
+def _end_state(backend: Backend, node: str) -> JobState | None:
+    """How the latest attempt on a node ended; None if it has not, or was killed."""
+    last = _last_attempt(backend, node)
+    key = layout.attempt_key(node, last.number, "exit") if last is not None else ""
+    if not key or not backend.exists(key):
+        return None
+    return decode_facts(Exit, backend.read(key), key).state
 
 
 def _create(name: str, request: RunRequest, clock: Clock) -> Registration | None:
@@ -168,24 +214,31 @@ def _join(name: str, request: RunRequest, backend: Backend, clock: Clock) -> Reg
     if _is_over(backend, clock):  # a rerun is a new job
         return None
     # two nodes may join with the same name: the first one succeeds
-    if not backend.create(layout.attempt_key(node, 1, "claim"), encode_facts(this_process())):
+    number = _latest_number(backend)
+    if not backend.create(layout.attempt_key(node, number, "claim"), encode_facts(this_process())):
         return None
-    return Registration(name, node, 1, backend, is_creator=False)
+    return Registration(name, node, number, backend, is_creator=False)
 
 
 def _resume(name: str, request: RunRequest, backend: Backend, clock: Clock) -> Registration:
     node = request.placement.node
     last = _last_attempt(backend, node)
     if last is None:  # a new node joins the current attempt
-        attempts = [_last_attempt(backend, folder) for folder in backend.folders(layout.NODES)]
-        number = max((attempt.number for attempt in attempts if attempt is not None), default=1)
-        return Registration(name, node, number, backend, is_creator=False)
+        number = _latest_number(backend)
+        is_next = _is_over(backend, clock)  # this machine has taken the place of a failed node
+        return Registration(name, node, number + is_next, backend, is_creator=is_next)
     if _is_running(backend, last, clock):
         raise JobExistsError(f"Job {name!r} is still running on {node} and cannot be resumed.")
     number = last.number + 1
     if not backend.create(layout.attempt_key(node, number, "claim"), encode_facts(this_process())):
         raise JobExistsError(f"Job {name!r} is being resumed on {node} by another launcher.")
     return Registration(name, node, number, backend, is_creator=True)
+
+
+def _latest_number(backend: Backend) -> int:
+    """The number of the latest attempt on any node."""
+    attempts = [_last_attempt(backend, node) for node in backend.folders(layout.NODES)]
+    return max((attempt.number for attempt in attempts if attempt is not None), default=1)
 
 
 def _is_over(backend: Backend, clock: Clock) -> bool:

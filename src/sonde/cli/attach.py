@@ -3,6 +3,7 @@
 import argparse
 
 from sonde.agent.attach import AttachTarget, attach
+from sonde.agent.placement import placement
 from sonde.agent.registration import Registration, RunRequest, register
 from sonde.cli._command import Command, Options, add_json, print_json, print_note, store_uri
 from sonde.cli.options.actions import add_actions, with_actions
@@ -10,7 +11,7 @@ from sonde.cli.options.recording import add_no_report, with_options
 from sonde.cli.options.rules import add_fail_on, add_no_rules, add_rules, exit_code, with_rules
 from sonde.clock import SystemClock
 from sonde.errors import JobExistsError
-from sonde.settings import RunSettings, load_settings, placement
+from sonde.settings import RunSettings, load_settings
 from sonde.store.layout import report_key
 from sonde.terminal.end_of_run import read_verdict, report_uri, verdict_lines
 

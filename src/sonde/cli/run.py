@@ -12,6 +12,7 @@ from sonde.agent.handover import INJECT_FOLDER
 from sonde.agent.interpreter import why_hook_fails
 from sonde.agent.launch import Launched, Launcher
 from sonde.agent.outcome import Outcome
+from sonde.agent.placement import placement
 from sonde.agent.registration import Registration, RunRequest, register, withdraw
 from sonde.agent.terminal import is_awaited
 from sonde.cli._command import Command, Options, print_note, store_uri
@@ -38,7 +39,6 @@ from sonde.settings import (
     is_disabled,
     load_settings,
     parse_save,
-    placement,
     read_profiles,
 )
 from sonde.store.report_cost import report_cost_since
@@ -201,7 +201,7 @@ def _request(options: Options, command: tuple[str, ...]) -> RunRequest:
     hook = settings.hook.overridden_by(saved)
     hook = replace(hook, profile=read_profiles(options.profile, hook.profile))
     settings = replace(settings, hook=hook)
-    location = placement()
+    location = placement(command)
     if options.node:
         location = replace(location, node=options.node)
     if options.resume and settings.name is None:

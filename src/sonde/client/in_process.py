@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from sonde.agent.environment import current_folder
 from sonde.agent.exits import Ending, Kills, explain
 from sonde.agent.handover import Handover
+from sonde.agent.placement import placement
 from sonde.agent.recording import Recording
 from sonde.agent.registration import Registration, RunRequest, register
 from sonde.agent.relay import relay_to
@@ -40,7 +41,6 @@ from sonde.settings import (
     is_disabled,
     load_settings,
     notebook_file,
-    placement,
     read_collections,
     set_variables,
     worker_placement,

@@ -10,7 +10,7 @@ from sonde.errors import UsageError
 from sonde.read.job_data import JobData
 from sonde.records.finding import Evaluation
 from sonde.rules import Rule
-from sonde.settings import placement
+from sonde.settings import host_name
 from sonde.store.backends import Backend
 from sonde.store.lease import Leasing
 
@@ -39,7 +39,7 @@ def check_and_record(
     Raises:
         UsageError: Another process is running rules on this job.
     """
-    leasing = Leasing(backend, clock, placement().node)
+    leasing = Leasing(backend, clock, host_name())
     if not leasing.is_free():
         raise UsageError(
             f"{leasing.holder} is running rules on this job. Omit --record, or try again later."

@@ -20,7 +20,7 @@ from sonde.read.documents import read_document
 from sonde.records.finding import Episode
 from sonde.records.job import Attempt
 from sonde.rules import Rule
-from sonde.settings import RunSettings, placement
+from sonde.settings import RunSettings, host_name
 from sonde.side_process import SideProcess, sonde_command
 from sonde.store import layout
 from sonde.store.backends import Backend
@@ -49,7 +49,7 @@ def monitor(backend: Backend, clock: Clock, rules: Sequence[Rule], options: Moni
         JobExistsError: Another process monitors this job.
     """
     attempt = _Attempt(backend, options.attempt, options.before_end)
-    leasing = Leasing(backend, clock, attempt.node or placement().node)
+    leasing = Leasing(backend, clock, attempt.node or host_name())
     dispatch = _dispatch(backend, clock, rules, options, attempt.folder)
     refresh = _report_refresh(backend, clock)
     subscribers: list[Subscriber] = [] if dispatch.is_idle else [dispatch.take]

@@ -27,16 +27,6 @@ _RANKS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
-    """The position of this process among the machines and processes of a job."""
-
-    node: str
-    group: str | None = None  # the cluster's ID of the job, if any
-    nodes: int = 1
-    local_rank: int = 0  # above 0: another launcher samples this machine
-
-
-@dataclass(frozen=True, slots=True)
 class WorkerPlacement:
     """The position of a training process: its job, set by `sonde run`, and its rank."""
 
@@ -79,25 +69,6 @@ def environment() -> dict[str, str]:
     return variables
 
 
-def placement() -> Placement:
-    """The position of this process, from variables of SLURM, torchrun, MPI and Kubernetes."""
-    group = _first("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PET_RDZV_ID", "OMPI_MCA_ess_base_jobid")
-    if group == "none":  # torchrun's default
-        group = None
-    local_rank = _number(
-        *("SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"),
-        *(("LOCAL_RANK",) if "TORCHELASTIC_RUN_ID" in os.environ else ()),
-    )
-    nodes = _number("SLURM_NNODES", "SLURM_JOB_NUM_NODES", "PET_NNODES", "OMPI_COMM_WORLD_SIZE")
-    host = _host()
-    return Placement(
-        node=f"{host}.{local_rank}" if local_rank else host,
-        group=group,
-        nodes=1 if nodes is None else nodes,
-        local_rank=local_rank or 0,
-    )
-
-
 def notebook_file() -> str | None:
     """The notebook that runs in this process, if Jupyter reports it."""
     file = _first("JPY_SESSION_NAME")
@@ -119,7 +90,7 @@ def worker_placement() -> WorkerPlacement:
     """The position of this training process, from `sonde run` and the cluster."""
     rank, world_size, local_rank = _rank()
     return WorkerPlacement(
-        node=_first("SONDE_NODE") or _host(),
+        node=_first("SONDE_NODE") or host_name(),
         job_uri=None if is_disabled() else _first("SONDE_WORKER_URI", "SONDE_JOB_URI"),
         attempt=_number("SONDE_ATTEMPT") or 1,
         clock_anchor_ns=_number("SONDE_CLOCK_ANCHOR_NS"),
@@ -151,7 +122,8 @@ def _rank() -> tuple[int | None, int, int]:
     return local_rank if is_known else None, _number("WORLD_SIZE") or 1, local_rank
 
 
-def _host() -> str:
+def host_name() -> str:
+    """The name of this machine, as part of a file name."""
     return re.sub(r"[^A-Za-z0-9._-]", "-", platform.node()) or "node"
 
 
