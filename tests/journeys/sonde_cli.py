@@ -23,7 +23,18 @@ PYTHON = sys.executable
 STORE = "sonde-jobs"
 
 # variables that a scheduler or a launcher around the tests may have set
-_REMOVED_PREFIXES = ("SONDE_", "SLURM_", "OMPI_", "PET_", "TORCHELASTIC_", "MPI_", "PYTHONPATH")
+_REMOVED_PREFIXES = (
+    "SONDE_",
+    "SLURM_",
+    "OMPI_",
+    "PET_",
+    "SKYPILOT_",
+    "LEPTON_",
+    "SM_",
+    "TORCHELASTIC_",
+    "MPI_",
+    "PYTHONPATH",
+)
 
 # A command that writes the signals it receives to a file and exits once a file `end` exists.
 REPORTER = """
