@@ -9,6 +9,7 @@ import pytest
 
 from sonde.client.job import Job, open_job
 from sonde.records.job import JobState
+from sonde.results.headline import headline
 from sonde.results.plots import Plot
 from sonde.results.tables import Frame
 from sonde.store.backends import open_backend
@@ -158,6 +159,8 @@ def test_facts_of_a_job_are_plain_values(tmp_path: Path) -> None:
     job = open_job("job", tmp_path)
     assert json.loads(json.dumps(job.summary))["state"] == "completed"
     assert repr(job.summary).startswith("job completed")
+    page = job._repr_html_()
+    assert all(figure.title in page for figure in headline(job))
     assert "<table" in job.summary._repr_html_()
     assert job.nodes == ("node-a", "node-b")
     assert job.workers == ("0", "1", "2")

@@ -14,6 +14,7 @@ from sonde.records.finding import (
     Severity,
 )
 from sonde.results.headline import MAX_STEPS, Figure, headline
+from sonde.results.live import Observer
 from tests.fakes.job import FakeJob
 
 PHASES = {"data_wait": 0.1, "forward": 0.2, "backward": 0.2}
@@ -146,3 +147,22 @@ def test_without_findings_the_wait_for_data_is_shown() -> None:
 def test_the_number_of_steps_to_train_is_not_drawn_as_a_metric() -> None:
     job = trained(total=100).end().job()
     assert Metrics().build(job) is None
+
+
+def test_live_view_has_the_headline_and_the_verdict_of_the_dashboard() -> None:
+    job = trained(total=100).beat()
+    now = Observer(job.backend, job.clock).poll()
+    assert now.headline == headline(job.job())
+    assert now.sentence == ""  # no rules have run
+    assert now.document()["headline"][0]["note"] == "step 40 of 100, 30 s left"
+
+
+def test_headline_of_the_live_view_is_read_again_after_a_while() -> None:
+    job = trained(total=100).beat()
+    observer = Observer(job.backend, job.clock)
+    before = observer.poll().headline
+    worker = job.worker()
+    worker.step(40, PHASES).flush()
+    assert observer.poll().headline is before
+    job.clock.advance(60)
+    assert observer.poll().headline != before

@@ -2,15 +2,17 @@
 
 import argparse
 import math
+from dataclasses import asdict
 from typing import Any
 
 from sonde.cli._command import Command, Options, add_job, add_json, print_json
 from sonde.cli._spools import send_spools_of, unsent_rows
 from sonde.client.job import Job
+from sonde.results.headline import headline
 from sonde.results.system import StatisticsRow
 from sonde.store.places import find_job
 from sonde.store.report_writing import is_report_written_now
-from sonde.terminal.output import print_lines
+from sonde.terminal.output import print_lines, width_of_output
 from sonde.terminal.resources import RESOURCES
 from sonde.terminal.status import status_lines
 
@@ -38,12 +40,16 @@ class Status(Command):
         table = resources(job)  # first: reading samples may find damage, which the summary reports
         unsent = unsent_rows(backend, job.facts)
         writing = is_report_written_now(backend)
+        figures = headline(job)
+        judgement = job.judgement()
+        sentence = judgement.verdict if judgement.evaluations else ""
         document = {**job.summary, "resources": table, "unsent": unsent}
         document["report"] = _REPORT_STATES[writing] if writing is not False else ""
         if options.json:
-            print_json(document)
+            shown = {"headline": [asdict(figure) for figure in figures], "verdict": sentence}
+            print_json({**document, **shown})
         else:
-            print_lines(status_lines(document))
+            print_lines(status_lines(document, figures, sentence, width_of_output()))
         return 0
 
 

@@ -22,6 +22,7 @@ from sonde.report.storage import store_report, write_report
 from sonde.results.advice import advice_on
 from sonde.results.comparison import JobComparison
 from sonde.results.findings import Findings, Judgement
+from sonde.results.headline import headline
 from sonde.results.job import JobResults
 from sonde.results.job_card import job_card
 from sonde.results.news import News
@@ -145,7 +146,9 @@ class Job(JobResults):
         return file
 
     def _repr_html_(self) -> str:
-        return job_card(self.summary)
+        judgement = self.judgement()
+        sentence = judgement.verdict if judgement.evaluations else ""
+        return job_card(self.summary, headline(self), sentence)
 
     def __repr__(self) -> str:
         seconds = self.facts.seconds(self._opened.clock.now_ns())

@@ -1,5 +1,6 @@
 """The current state of a job and its machines; None where a value is unknown."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -21,12 +22,16 @@ from sonde.read.system import SystemReader
 from sonde.read.training import Training, read_recent_training
 from sonde.records.documents import FindingDocument, StatusDocument
 from sonde.records.job import JobState
+from sonde.results.headline import Figure, headline
+from sonde.results.job import JobResults
 from sonde.results.recent_samples import COLUMN_SECONDS, COLUMNS, Recent
 from sonde.results.rule_coverage import coverage_in
-from sonde.results.rule_verdict import root_first
+from sonde.results.rule_verdict import root_first, verdict
 from sonde.store.backends import Backend
 
 _MAX_WORKERS = 8  # whose steps are read; workers of a distributed training progress together
+_HEADLINE_SECONDS = 2.0  # at least, between two readings of the headline
+_MAX_HEADLINE_SHARE = 0.1  # of the time is spent reading it
 _SILENT_SECONDS = 15.0  # a node without samples for this time (plus a few intervals) is silent
 
 
@@ -152,6 +157,8 @@ class JobNow:
     is_over: bool
     nodes: tuple[NodeNow, ...]
     findings: tuple[FindingDocument, ...] = ()  # causes before consequences, the most severe first
+    headline: tuple[Figure, ...] = ()
+    sentence: str = ""  # the verdict of the rules, if any have run
 
     def document(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -163,6 +170,8 @@ class JobNow:
             **{key: self.status[key] for key in ("steps", "phases", "losses", "workers")},
             "seen": self.status["seen"],
             "coverage": coverage_in(self.status).document(),
+            "headline": [asdict(figure) for figure in self.headline],
+            "verdict": self.sentence,
             "findings": self.findings,
             "lost": self.status["lost"],
             "not_collected": self.status["not_collected"],
@@ -176,8 +185,12 @@ class Observer:
 
     def __init__(self, backend: Backend, clock: Clock) -> None:
         self._opened = OpenJob(backend, clock)
+        self._results = JobResults(self._opened)
+        self._clock = clock
         self._is_first = True
         self._episodes = EpisodesReader(backend)
+        self._headline: tuple[Figure, ...] = ()
+        self._due = -math.inf
 
     def poll(self, node: str | None = None) -> JobNow:
         """The current state of the job, with all its nodes or a single one."""
@@ -194,7 +207,18 @@ class Observer:
         status["rules"] = [evaluation_document(evaluation) for evaluation in evaluations]
         episodes = root_first(episode for rule in evaluations for episode in rule.episodes)
         findings = tuple(episode_document(each) for each in episodes)
-        return JobNow(status, now_ns, facts.state.is_over, nodes, findings)
+        sentence = verdict(evaluations, self._results.seen) if evaluations else ""
+        is_over, figures = facts.state.is_over, self._figures()
+        return JobNow(status, now_ns, is_over, nodes, findings, figures, sentence)
+
+    def _figures(self) -> tuple[Figure, ...]:
+        """The headline, which reads more than the last samples: kept for a while."""
+        began = self._clock.seconds()
+        if began >= self._due or self._opened.facts.state.is_over:
+            self._headline = headline(self._results)
+            now = self._clock.seconds()
+            self._due = now + max(_HEADLINE_SECONDS, (now - began) / _MAX_HEADLINE_SHARE)
+        return self._headline
 
     def _training(self, facts: JobFacts, now_ns: int) -> Training:
         readers = tuple(self._opened.worker(int(rank)) for rank in facts.workers[:_MAX_WORKERS])

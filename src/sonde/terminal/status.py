@@ -15,12 +15,14 @@ from sonde.formats import (
 from sonde.records.notice import notice_label
 from sonde.results.coverage import unrecorded_line
 from sonde.results.failure_details import failing_line_text, last_output, marked_traceback
+from sonde.results.headline import Figure
 from sonde.results.notices import latest_notices
 from sonde.results.overhead import overhead_text
 from sonde.results.rule_standing import failed_rules, issues, status_counts
 from sonde.results.rule_verdict import documents_root_first
 from sonde.results.verdict import verdict
 from sonde.terminal.finding_list import short_finding_lines
+from sonde.terminal.headline import headline_lines
 from sonde.terminal.resources import resource_lines
 from sonde.terminal.styles import QUIET, state_style
 from sonde.terminal.training import phase_lines, training_rows
@@ -39,12 +41,26 @@ def verdict_lines(status: Mapping[str, Any], job: str) -> list[Text]:
     ]
 
 
-def status_lines(status: Mapping[str, Any]) -> list[Text]:
-    """The state of a job and its reason first, then details, findings and resources."""
+def status_lines(
+    status: Mapping[str, Any],
+    figures: Sequence[Figure] = (),
+    sentence: str = "",
+    width: int | None = None,
+) -> list[Text]:
+    """The state of a job and its reason first, then details, findings and resources.
+
+    Args:
+        status: The status document.
+        figures: The headline.
+        sentence: The verdict of the rules; by default, only whether there are no issues.
+        width: Of the terminal, for the headline.
+    """
     lines = [*_not_seen_lines(status), Text(verdict(status), state_style(status["state"]))]
     lines += _failing_line(status)
-    lines += [Text(sentence) for sentence in (issues(status),) if sentence]
+    lines += [Text(each) for each in (sentence or issues(status),) if each]
     lines.append(Text())
+    if figures:
+        lines += [*headline_lines(figures, width), Text()]
     rows = [*_facts(status), *training_rows(status), *_recorded(status)]
     lines += [Text.assemble((f"{label:<{_LABEL}}", QUIET), text) for label, text in rows if text]
     lines += (

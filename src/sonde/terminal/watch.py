@@ -31,6 +31,7 @@ from sonde.terminal.bars import bar, sparkline, stacked_bar
 from sonde.terminal.finding_list import short_finding_lines
 from sonde.terminal.fleet import fleet_lines
 from sonde.terminal.gpus import format_level, gpu_lines
+from sonde.terminal.headline import headline_lines
 from sonde.terminal.output import readable, wrapped
 from sonde.terminal.styles import CPU, LABEL, MEMORY, PERCENT, QUIET, fullness, state_style
 from sonde.terminal.training import losses_of_first_mode, phase_names, profiling
@@ -58,11 +59,13 @@ def frame(now: JobNow, width: int, height: int | None = None) -> list[Text]:
     tail = _tail(now, width, is_live=height is not None)
     findings = _findings(now, width)
     notices = [*findings, *_notices(now.status)]
+    strip = _Block(3, [*headline_lines(now.headline, width), Text()] if now.headline else [])
     if not now.nodes:
         blocks = [_Block(0, [Text("No node has reported yet", QUIET)]), _Block(1, notices)]
     elif len(now.nodes) == 1:
         gap = _Block(9, [Text()] if notices else [])
         blocks = [
+            strip,
             _Block(1, _training(now.status, width)),
             *_node_blocks(now.nodes[0], width, room),
             gap,
@@ -70,10 +73,10 @@ def frame(now: JobNow, width: int, height: int | None = None) -> list[Text]:
         ]
     else:
         training = _training(now.status, width)
-        used = len(head) + len(tail) + len(notices) + len(training)
+        used = sum(map(len, (head, tail, notices, training, strip.lines)))
         free = None if room is None else room - used
         fleet = _Block(0, fleet_lines(now.nodes, width, free))
-        blocks = [_Block(1, training), fleet, _Block(1, notices)]
+        blocks = [strip, _Block(1, training), fleet, _Block(1, notices)]
     lines = _fit(blocks, None if room is None else room - len(head) - len(tail))
     shown = [readable(line) for line in (*head, *lines, *tail)]
     for line in shown:
@@ -85,14 +88,14 @@ def _findings(now: JobNow, width: int) -> list[Text]:
     """Each finding on up to two lines; new ones are marked while the job runs."""
     time_ns = None if now.is_over else now.time_ns
     lines = short_finding_lines(now.findings, _MAX_FINDINGS, time_ns)
-    return [piece for line in lines for piece in _two_lines(line, width)]
+    return [piece for line in lines for piece in _two_lines(line, width, _FINDING_INDENT)]
 
 
-def _two_lines(line: Text, width: int) -> list[Text]:
-    first, *rest = wrapped(line, width - len(_FINDING_INDENT))
+def _two_lines(line: Text, width: int, indent: str = "") -> list[Text]:
+    first, *rest = wrapped(line, width - len(indent))
     if len(rest) > 1:
         rest[0].append(" …")
-    return [first, *(Text(_FINDING_INDENT) + piece for piece in rest[:1])]
+    return [first, *(Text(indent) + piece for piece in rest[:1])]
 
 
 def _fit(blocks: Sequence[_Block], room: int | None) -> list[Text]:
@@ -120,10 +123,11 @@ def _head(now: JobNow, width: int) -> list[Text]:
     lines = [_both_ends(title, Text(f"{where}  {moment}", QUIET), width)]
     if now.is_over:
         lines.append(Text(verdict(status), state_style(status["state"])))
-    summaries = ((unrecorded_line(status["seen"]), "yellow"), (issues(status), ""))
-    lines += [
-        line for text, style in summaries if text for line in wrapped(Text(text, style), width)
-    ]
+    for text, style in (
+        (unrecorded_line(status["seen"]), "yellow"),
+        (now.sentence or issues(status), ""),
+    ):
+        lines += _two_lines(Text(text, style), width) if text else []
     return [*lines, Text()]
 
 
