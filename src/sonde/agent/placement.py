@@ -30,17 +30,17 @@ def placement(command: Sequence[str] = ()) -> Placement:
     variables = {name: value for name, value in current_variables().items() if value}
     clusters = [CLUSTERS.load(name)() for name in CLUSTERS.names()]
     by_level = sorted(clusters, key=lambda cluster: cluster.level)
-    answers = [cluster.part(variables, command) for cluster in by_level]
-    parts = [part for part in answers if part is not None]
-    ranks = [part.local_rank for part in parts if part.local_rank is not None]
-    named = next((part for part in parts if part.group is not None), None)
-    host = next((part.node for part in parts if part.node), None) or host_name()
+    answers = [cluster.membership(variables, command) for cluster in by_level]
+    levels = [answer for answer in answers if answer is not None]
+    ranks = [level.local_rank for level in levels if level.local_rank is not None]
+    named = next((level for level in levels if level.group is not None), None)
+    host = next((level.node for level in levels if level.node), None) or host_name()
     host = re.sub(r"[^A-Za-z0-9._-]", "-", host)
     local_rank = ranks[-1] if ranks else 0
     return Placement(
         node=f"{host}.{local_rank}" if local_rank else host,
         group=named.group if named is not None else None,
-        nodes=max([1, *(part.nodes for part in parts if part.nodes is not None)]),
+        nodes=max([1, *(level.nodes for level in levels if level.nodes is not None)]),
         local_rank=local_rank,
         restarts=named is not None and named.restarts,
     )

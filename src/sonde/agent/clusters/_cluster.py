@@ -15,7 +15,7 @@ class Level(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Membership:
     """What a launcher says about the part of a job that this process belongs to."""
 
     group: str | None = None  # the same on all machines of the job, and for no other job
@@ -30,7 +30,7 @@ class Cluster:
 
     level: ClassVar[Level] = Level.CLUSTER
 
-    def part(self, variables: Mapping[str, str], command: Sequence[str]) -> Part | None:
+    def membership(self, variables: Mapping[str, str], command: Sequence[str]) -> Membership | None:
         """What the launcher has set; None if it did not start this process.
 
         Args:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from math import ceil
 
-from sonde.agent.clusters._cluster import Cluster, Level, Part, number
+from sonde.agent.clusters._cluster import Cluster, Level, Membership, number
 
 # the number of processes, those on this machine, and the rank there
 _VARIABLES = (
@@ -17,7 +17,7 @@ class Mpi(Cluster):
 
     level = Level.MPI
 
-    def part(self, variables: Mapping[str, str], command: Sequence[str]) -> Part | None:
+    def membership(self, variables: Mapping[str, str], command: Sequence[str]) -> Membership | None:
         """The job of the process manager, and the number of machines it needs."""
         del command
         for names in _VARIABLES:
@@ -26,5 +26,5 @@ class Mpi(Cluster):
                 nodes = None if size is None else ceil(size / max(1, local_size or 1))
                 ids = ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid")
                 group = next((variables[name] for name in ids if name in variables), None)
-                return Part(group=group, nodes=nodes, local_rank=local_rank)
+                return Membership(group=group, nodes=nodes, local_rank=local_rank)
         return None

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sonde.agent.clusters._cluster import Cluster, Part
+from sonde.agent.clusters._cluster import Cluster, Membership
 
 _RESOURCES = Path("/opt/ml/input/config/resourceconfig.json")
 
@@ -14,7 +14,7 @@ _RESOURCES = Path("/opt/ml/input/config/resourceconfig.json")
 class SageMaker(Cluster):
     """The variables of the training toolkit, or the file that every container has."""
 
-    def part(self, variables: Mapping[str, str], command: Sequence[str]) -> Part | None:
+    def membership(self, variables: Mapping[str, str], command: Sequence[str]) -> Membership | None:
         """The training job; machines have names such as `algo-1`."""
         del command
         resources = _resources()
@@ -23,7 +23,7 @@ class SageMaker(Cluster):
         job = variables.get("TRAINING_JOB_NAME") or variables.get("SAGEMAKER_JOB_NAME")
         if not hosts:
             return None
-        return Part(group=job, nodes=len(hosts), node=node)
+        return Membership(group=job, nodes=len(hosts), node=node)
 
 
 def _list(text: str) -> list[Any]:

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from sonde.agent.clusters._cluster import Cluster, Part, number
+from sonde.agent.clusters._cluster import Cluster, Membership, number
 
 
 class SkyPilot(Cluster):
     """A task; a managed job keeps its task ID when it is recovered."""
 
-    def part(self, variables: Mapping[str, str], command: Sequence[str]) -> Part | None:
+    def membership(self, variables: Mapping[str, str], command: Sequence[str]) -> Membership | None:
         """The task."""
         del command
         task = variables.get("SKYPILOT_TASK_ID")
@@ -17,4 +17,4 @@ class SkyPilot(Cluster):
         nodes = number(variables, "SKYPILOT_NUM_NODES")
         if nodes is None:
             nodes = len(variables.get("SKYPILOT_NODE_IPS", "").split()) or None
-        return Part(group=task, nodes=nodes, restarts=True)
+        return Membership(group=task, nodes=nodes, restarts=True)

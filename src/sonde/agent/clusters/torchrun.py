@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
-from sonde.agent.clusters._cluster import Cluster, Level, Part, number
+from sonde.agent.clusters._cluster import Cluster, Level, Membership, number
 
 _MODULES = ("torch.distributed.run", "torch.distributed.launch")
 _FIRST_MACHINE = ("master-addr", "master-port")
@@ -15,11 +15,11 @@ class Torchrun(Cluster):
 
     level = Level.TORCHRUN
 
-    def part(self, variables: Mapping[str, str], command: Sequence[str]) -> Part | None:
+    def membership(self, variables: Mapping[str, str], command: Sequence[str]) -> Membership | None:
         """The rendezvous ID from the variables of a process, or from the command line."""
         if "TORCHELASTIC_RUN_ID" in variables:
             run_id = variables["TORCHELASTIC_RUN_ID"]
-            return Part(
+            return Membership(
                 group=None if run_id == _NO_ID else run_id,
                 local_rank=number(variables, "LOCAL_RANK"),
             )
@@ -29,7 +29,9 @@ class Torchrun(Cluster):
         options = _options(words)
         nodes = most_nodes(options.get("nnodes"))
         run_id = options.get("rdzv-id", _NO_ID)
-        return Part(group=_address(options, nodes) if run_id == _NO_ID else run_id, nodes=nodes)
+        return Membership(
+            group=_address(options, nodes) if run_id == _NO_ID else run_id, nodes=nodes
+        )
 
 
 def most_nodes(text: str | None) -> int | None:

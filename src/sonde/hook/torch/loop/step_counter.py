@@ -128,7 +128,7 @@ class StepCounter:
             times_ns = map(ends_ns.__getitem__, positions)
             numbers = map(first.__add__, positions)
             session.recorder.scalars_at("loss", losses, times_ns, numbers)
-        for position, recipe, values in counted.parts:
+        for position, recipe, values in counted.terms:
             terms = list(zip(values, recipe.weights, strict=True))
             end_ns = ends_ns[position] if position < len(ends_ns) else self._end_ns
             self._record_number(recipe.name, terms, end_ns, first + position)

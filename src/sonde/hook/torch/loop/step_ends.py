@@ -23,7 +23,7 @@ class ClippedNorm(NamedTuple):
         return min(1.0, self.limit / (norm + _NORM_EPSILON))
 
 
-class LossParts(NamedTuple):
+class LossTerms(NamedTuple):
     """Values from which the loss of a step is computed."""
 
     position: int  # of the step
@@ -37,7 +37,7 @@ class CountedNotes:
 
     ends_ns: list[int] = field(default_factory=list)
     losses: list[tuple[int, float]] = field(default_factory=list)  # by position of the step
-    parts: list[LossParts] = field(default_factory=list)  # of the other losses
+    terms: list[LossTerms] = field(default_factory=list)  # of the other losses
     # other notes by position of the step
     extras: list[tuple[int, Any]] = field(default_factory=list)
     pending: list[float | Tensor] = field(default_factory=list)  # losses of the current step
@@ -135,4 +135,4 @@ def _take_losses(counted: CountedNotes, position: int, recipe: LossRecipe | None
     if recipe.is_plain and is_over and isinstance(first, float):
         counted.losses.append((position, first))
     else:
-        counted.parts.append(LossParts(position, recipe, values))
+        counted.terms.append(LossTerms(position, recipe, values))
