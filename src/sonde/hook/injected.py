@@ -117,6 +117,8 @@ def report(error: BaseException) -> None:
 
 def clean(error: BaseException) -> None:
     """Remove Sonde's wrappers from the traceback of an exception that is about to be printed."""
+    if type(error) is ModuleNotFoundError and error.name == "smdebug":
+        error.add_note("sonde: to run scripts written for smdebug: pip install sonde-smdebug")
     if _imported - {_PROCESSES}:  # otherwise there are no wrappers
         _load("hidden_frames").remove_sonde_frames(error)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from smdebug.core.reduction_config import ReductionConfig
 from smdebug.core.save_config import SaveConfig
-from smdebug.exceptions import SMDebugTypeError
+from smdebug.exceptions import InvalidCollectionConfiguration, SMDebugTypeError
 
 
 class CollectionKeys:
@@ -35,6 +35,9 @@ class CollectionKeys:
     TREES = "trees"
 
 
+BUILT_IN = frozenset(
+    value for name, value in vars(CollectionKeys).items() if not name.startswith("_")
+)
 # always saved in full
 SCALAR_COLLECTIONS = frozenset(
     (
@@ -108,6 +111,12 @@ class Collection:
         return name in self._tensor_names or any(
             re.search(pattern, name) for pattern in self.include_regex
         )
+
+    def check_selection(self) -> None:
+        """Raise InvalidCollectionConfiguration if nothing can belong to the collection."""
+        is_empty = not self.include_regex and not self._tensor_names
+        if is_empty and self.name not in BUILT_IN:
+            raise InvalidCollectionConfiguration(self.name)
 
     def to_json_dict(self) -> dict[str, Any]:
         """The configuration by name."""

@@ -2,7 +2,6 @@
 
 import atexit
 import os
-import weakref
 from typing import Any, ClassVar, Protocol
 
 
@@ -23,7 +22,7 @@ class CurrentHook:
     """The hook that `get_hook` returns; a process records one job at a time."""
 
     created: ClassVar[Any] = None
-    _recording: ClassVar["weakref.ref[_Hook] | None"] = None
+    _recording: ClassVar[_Hook | None] = None
 
     @classmethod
     def replace(cls, hook: _Hook | None) -> None:
@@ -36,12 +35,12 @@ class CurrentHook:
         previous = cls.recording()
         if previous is not None and previous is not hook:
             previous.close()
-        cls._recording = weakref.ref(hook)
+        cls._recording = hook
 
     @classmethod
     def recording(cls) -> _Hook | None:
         """The hook that records."""
-        return cls._recording() if cls._recording is not None else None
+        return cls._recording
 
     @classmethod
     def ended(cls, hook: _Hook) -> None:

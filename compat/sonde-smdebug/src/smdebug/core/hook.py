@@ -1,7 +1,7 @@
 """The hook: decides at each step which tensors are saved, and records them."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from smdebug.core.access_layer import checked_out_dir
@@ -23,10 +23,10 @@ from smdebug.core.save_config import SaveConfig
 from smdebug.core.warnings_once import warn_once
 from smdebug.core.worker_identity import number_of_workers, worker_name, worker_rank
 from smdebug.exceptions import (
-    InvalidCollectionConfiguration,
     SMDebugTypeError,
     SMDebugValueError,
 )
+from sonde.guard import Guard
 
 _EVALUATION_MODES = (ModeKeys.EVAL, ModeKeys.PREDICT)
 
@@ -63,6 +63,7 @@ class BaseHook:
         self.step = -1
         self.mode_steps = dict.fromkeys(ModeKeys, -1)
         self._recording = HookRecording(self.out_dir)
+        self._guard = Guard()  # errors while recording must not stop the training
         self._due: frozenset[str] = frozenset()  # collections to save at the current step
         self._early: list[tuple[str, Any, tuple[str, ...]]] = []  # saved before the first step
         self._is_prepared = False
@@ -180,7 +181,7 @@ class BaseHook:
         workers = number_of_workers() if self.include_workers == "all" else 1
         self.collection_manager.set_num_workers(workers)
         CurrentHook.begin(self)
-        self._recording.begin()
+        self._guard.call("begin", self._recording.begin, None)
 
     def begin_step(self) -> None:
         """Begin a step, and decide which collections are saved."""
@@ -203,7 +204,7 @@ class BaseHook:
         due = set()
         for name in names:
             collection = self.collection_manager.create_collection(name)
-            _check_selection(collection)
+            collection.check_selection()
             config = collection.save_config or self.save_config
             if config.should_save_step(self.mode, self.mode_step):
                 due.add(name)
@@ -305,10 +306,18 @@ class BaseHook:
     def _record(self, name: str, value: Any, collections: tuple[str, ...]) -> None:
         if not self._is_prepared:
             return
+        save = partial(
+            self._recording.save,
+            name,
+            value,
+            self._every_collection_of(name),
+            self._reductions_of(collections),
+        )
+        self._guard.call("save", save, None)
         if name.startswith("scalar/"):
-            self._recording.log(name.removeprefix("scalar/"), float(to_array(value).item()))
-        reductions = self._reductions_of(collections)
-        self._recording.save(name, value, self._every_collection_of(name), reductions)
+            number = float(to_array(value).item())
+            log = partial(self._recording.log, name.removeprefix("scalar/"), number)
+            self._guard.call("log", log, None)
 
     def _reductions_of(self, collections: tuple[str, ...]) -> list[str] | None:
         """What the collections save of a tensor: reductions, or None for the full value."""
@@ -334,7 +343,10 @@ class BaseHook:
         members = sum(len(each.tensor_names) for each in self.get_collections().values())
         if self.step >= 0 and self._is_prepared and members != self._n_exported:
             self._n_exported = members
-            self._recording.save_collections(self._collections_document())
+            document = self._collections_document()
+            self._guard.call(
+                "save collections", partial(self._recording.save_collections, document), None
+            )
 
     def _collections_document(self) -> dict[str, Any]:
         document = self.collection_manager.to_json_dict()
@@ -368,30 +380,17 @@ class BaseHook:
         """Write everything saved so far."""
         if self._is_prepared:
             self._export_collections()
-            self._recording.flush()
+            self._guard.call("flush", self._recording.flush, None)
 
     def finish(self) -> None:
         """Write everything at the end of the process, which also ends the job."""
         if self._is_prepared:
             self._export_collections()
-            self._recording.finish()
+            self._guard.call("finish", self._recording.finish, None)
 
     def close(self) -> None:
         """Write everything; the job ends if the hook began it."""
         if self._is_prepared:
             self._export_collections()
-            self._recording.end()
+            self._guard.call("end", self._recording.end, None)
             CurrentHook.ended(self)
-
-
-def _check_selection(collection: Collection) -> None:
-    is_empty = not collection.include_regex and not collection.tensor_names
-    if is_empty and collection.name not in BUILT_IN:
-        raise InvalidCollectionConfiguration(collection.name)
-
-
-BUILT_IN = frozenset(
-    value
-    for name, value in vars(CollectionKeys).items()
-    if re.fullmatch("[A-Z_]+", name) and isinstance(value, str)
-)

@@ -1,0 +1,1 @@
+"""System metrics, steps and profiles of a job."""

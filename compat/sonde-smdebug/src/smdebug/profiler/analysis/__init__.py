@@ -1,0 +1,1 @@
+"""Analyses and charts of system metrics, steps and profiles."""

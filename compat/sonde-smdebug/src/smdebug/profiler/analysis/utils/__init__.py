@@ -1,0 +1,1 @@
+"""Data frames, statistics, merged timelines and data loading."""
