@@ -1,6 +1,6 @@
 """What the rules report about a run, and at which step."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from sonde.rules._selection import select_rules
 from sonde.store.backends import open_backend
 from tests.faults.label import Label, Parameters
 from tests.faults.program import Program, Variant
-from tests.faults.recordings import CACHE, Run, record
+from tests.faults.recordings import CACHE, PYTHON, Recording, Run, record
 
 _SEED_OFFSET = 100  # of the run to compare with: larger than any seed in use
 
@@ -108,13 +108,20 @@ class Outcome:
         ]
 
 
-def judge(run: Run, cache: Path = CACHE, *, accept_stale: bool = False) -> Outcome:
+def judge(
+    run: Run,
+    cache: Path = CACHE,
+    *,
+    accept_stale: bool = False,
+    python: Sequence[str] = PYTHON,
+) -> Outcome:
     """Train a program, unless a recording exists, and run all rules on it."""
     label = run.program.label
-    recording = record(run, cache, accept_stale=accept_stale)
+    find_recording = partial(record, cache=cache, accept_stale=accept_stale, python=python)
+    recording = find_recording(run)
     expected_code = label.exit_code if run.variant is Variant.FAULTY else 0
     errors = [] if recording.code == expected_code else [f"{run} ended with {recording.code}"]
-    parameters = {**label.parameters, **_comparison(run, cache, accept_stale=accept_stale)}
+    parameters = {**label.parameters, **_comparison(run, find_recording)}
     reported_at: dict[str, int | None] = {}
     data = JobData(OpenJob(open_backend(recording.job)))
     runner = Runner(data, select_rules(parameters=parameters), begin=partial(_Timed, reported_at))
@@ -147,13 +154,13 @@ def _training_seconds(job: str) -> float:
     return float(stages.get("training_loop", {}).get("seconds", 0.0))
 
 
-def _comparison(run: Run, cache: Path, *, accept_stale: bool) -> Parameters:
+def _comparison(run: Run, find_recording: Callable[[Run], Recording]) -> Parameters:
     """Return the rule parameter with the job to compare the run with."""
     rule = run.program.label.compared_by
     if not rule:
         return {}
     second_run = Run(run.program, run.variant, run.seed + _SEED_OFFSET)
-    return {rule: {"other_trial": record(second_run, cache, accept_stale=accept_stale).job}}
+    return {rule: {"other_trial": find_recording(second_run).job}}
 
 
 class _Timed(RuleRun):

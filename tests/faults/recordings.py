@@ -19,6 +19,7 @@ from tests.journeys.sonde_cli import plain_environment
 
 ROOT = FOLDER.parent.parent
 CACHE = ROOT / ".cache" / "faults"
+PYTHON = (sys.executable,)
 _RECORDERS = (ROOT / "src" / "sonde" / "agent", ROOT / "src" / "sonde" / "hook")
 _MAX_SECONDS = 180
 _TIMED_OUT = 124  # the exit code of `timeout`
@@ -49,13 +50,20 @@ class Recording:
     seconds: float
 
 
-def record(run: Run, cache: Path = CACHE, *, accept_stale: bool = False) -> Recording:
+def record(
+    run: Run,
+    cache: Path = CACHE,
+    *,
+    accept_stale: bool = False,
+    python: Sequence[str] = PYTHON,
+) -> Recording:
     """Return an existing or new recording of a run.
 
     Args:
         run: The run to record.
         cache: The folder that holds recordings.
         accept_stale: Whether a recording of an older recorder or program may be returned.
+        python: The command to start Python with.
     """
     program_cache = cache / run.program.name
     prefix = f"{run.variant.value}-{run.seed}-"
@@ -69,7 +77,7 @@ def record(run: Run, cache: Path = CACHE, *, accept_stale: bool = False) -> Reco
     program_cache.mkdir(parents=True, exist_ok=True)
     unfinished = Path(mkdtemp(dir=program_cache))
     start = perf_counter()
-    code = _train(run, unfinished)
+    code = _train(run, unfinished, python)
     if code == _TIMED_OUT:  # usually a busy machine: retried next time
         return Recording(str(unfinished / "job"), code, perf_counter() - start)
     recording = Recording(str(folder / "job"), code, perf_counter() - start)
@@ -81,16 +89,16 @@ def record(run: Run, cache: Path = CACHE, *, accept_stale: bool = False) -> Reco
     return recording
 
 
-def _train(run: Run, folder: Path) -> int:
+def _train(run: Run, folder: Path, python: Sequence[str]) -> int:
     label = run.program.label
     launcher = (*_TORCHRUN, f"--nproc-per-node={label.workers}") if label.workers > 1 else ()
     script = (str(run.program.path), run.variant.value, str(run.seed))
     # Rules run afterwards; their data is recorded anyway.
     options = ("--quiet", "--no-rules", "--no-report", "--name", "job", "--store", str(folder))
-    sonde_run = (sys.executable, "-m", "sonde", "run", *options)
+    sonde_run = (*PYTHON, "-m", "sonde", "run", *options)
     on_disk = _on_disk(label.disk_mib, folder) if label.disk_mib else ()
     competing = label.competing_processes if run.variant is Variant.FAULTY else 0
-    command = (*on_disk, *sonde_run, "--", sys.executable, *launcher, *script)
+    command = (*on_disk, *sonde_run, "--", *python, *launcher, *script)
     with (folder / "output.txt").open("w") as output, _busy_cores(competing):
         return _run(command, folder, output)
 

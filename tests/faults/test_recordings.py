@@ -1,6 +1,7 @@
 """Recordings of programs are reused until the recorder or the program changes."""
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
     """The runs that were trained because no recording could be reused."""
     runs: list[Run] = []
 
-    def train(run: Run, folder: Path) -> int:
+    def train(run: Run, folder: Path, _python: Sequence[str]) -> int:
         (folder / "job").mkdir()
         runs.append(run)
         return 0
@@ -62,7 +63,7 @@ def test_a_changed_label_keeps_the_recording(
 def test_an_interrupted_training_is_repeated(
     tmp_path: Path, trained: list[Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(run: Run, folder: Path) -> int:
+    def fail(run: Run, folder: Path, _python: Sequence[str]) -> int:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken:

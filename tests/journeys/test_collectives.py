@@ -12,7 +12,7 @@ from sonde.client.job import Job, open_job
 from sonde.results.collectives import Collectives
 from tests.fakes.perfetto import check_trace
 from tests.journeys.scripts import TWO_RANKS, Scripts
-from tests.journeys.sonde_cli import PYTHON, Sonde
+from tests.journeys.sonde_cli import Sonde
 
 DELAY = 0.100
 SCRIPT = """
@@ -49,12 +49,12 @@ COMMAND = (
     *("--profile", "none", "--profile", "operators:start_step=3,num_steps=2"),
     *("--profile", "distributed:start_step=7,num_steps=6"),
     *("--profile", "distributed:start_step=16,num_steps=6"),
-    *("--", *TWO_RANKS, PYTHON, "script.py"),
+    *("--", *TWO_RANKS),
 )
 
 
 @pytest.fixture(scope="module")
-def job(scripts: Scripts) -> Job:
+def job(scripts: Scripts, torch_python: tuple[str, ...]) -> Job:
     """Record the job once, even if several processes run the tests."""
     sonde = Sonde(scripts.folder("late_worker"))
     sonde.folder.mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,7 @@ def job(scripts: Scripts) -> Job:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (sonde.folder / "script.py").exists():
             (sonde.folder / "script.py").write_text(SCRIPT)
-            done = sonde.run(*COMMAND, timeout=170)
+            done = sonde.run(*COMMAND, *torch_python, "script.py", timeout=170)
             assert done.returncode == 0, done.stderr.decode()
     return open_job(str(sonde.job_folder("job")))
 

@@ -81,13 +81,15 @@ _TORCHRUN = (PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per
 def run(sonde: Sonde, code: str, *launcher: str) -> str:
     (sonde.folder / "train.py").write_text(code)
     words = ("run", "--quiet", "--no-report", "--no-rules", "--name", "job", "--")
-    done = sonde.run(*words, *(launcher or (PYTHON,)), "train.py", timeout=170)
+    done = sonde.run(*words, *launcher, "train.py", timeout=170)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout.decode()
 
 
-def test_a_model_and_its_moving_average_have_separate_results(sonde: Sonde) -> None:
-    output = run(sonde, TASK)
+def test_a_model_and_its_moving_average_have_separate_results(
+    sonde: Sonde, torch_python: tuple[str, ...]
+) -> None:
+    output = run(sonde, TASK, *torch_python)
     printed = re.findall(r"^result (.+) (\S+)$", output, re.MULTILINE)
     assert len(printed) == 9
 

@@ -22,14 +22,18 @@ def programs_named(*names: str) -> list[Program]:
 
 
 @pytest.mark.parametrize("program", programs_named(*_FAULTS), ids=lambda program: program.name)
-def test_a_planted_fault_is_reported_with_its_culprit(program: Program, tmp_path: Path) -> None:
-    outcome = judge(Run(program, Variant.FAULTY, 0), tmp_path)
+def test_a_planted_fault_is_reported_with_its_culprit(
+    program: Program, torch_python: tuple[str, ...], tmp_path: Path
+) -> None:
+    outcome = judge(Run(program, Variant.FAULTY, 0), tmp_path, python=torch_python)
     assert outcome.errors == ()
     assert outcome.is_named, outcome.alarms
 
 
 @pytest.mark.parametrize("program", programs_named(*_HEALTHY), ids=lambda program: program.name)
-def test_a_healthy_run_raises_no_alarm(program: Program, tmp_path: Path) -> None:
-    outcome = judge(Run(program, Variant.HEALTHY, 0), tmp_path)
+def test_a_healthy_run_raises_no_alarm(
+    program: Program, torch_python: tuple[str, ...], tmp_path: Path
+) -> None:
+    outcome = judge(Run(program, Variant.HEALTHY, 0), tmp_path, python=torch_python)
     assert outcome.errors == ()
     assert outcome.loud == ()

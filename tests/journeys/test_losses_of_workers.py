@@ -133,8 +133,11 @@ def test_recording_continues_when_a_full_disk_has_room_again(tmp_path: Path) -> 
     assert 0 < document["steps"]["train"] < 300
 
 
-def test_steps_of_other_threads_are_named_in_the_summary_and_the_status(sonde: Sonde) -> None:
-    done = sonde.run("run", "--no-rules", "--name", "job", PYTHON, "-c", IN_FOUR_THREADS)
+def test_steps_of_other_threads_are_named_in_the_summary_and_the_status(
+    sonde: Sonde, torch_python: tuple[str, ...]
+) -> None:
+    words = ("run", "--no-rules", "--name", "job")
+    done = sonde.run(*words, *torch_python, "-c", IN_FOUR_THREADS)
     assert done.returncode == 0, done.stderr
     (line,) = [line for line in done.stderr.decode().splitlines() if "other thread" in line]
     subject, _, reason = line.removeprefix("sonde: Not recorded: ").partition(": ")

@@ -8,7 +8,7 @@ from sonde.records.request import Reply, Request
 from sonde.store.backends import open_backend
 from sonde.store.facts import decode_facts
 from tests.fakes.eventually import eventually
-from tests.journeys.sonde_cli import PYTHON, Sonde
+from tests.journeys.sonde_cli import Sonde
 
 TRAINING = """
 import pathlib, time
@@ -24,9 +24,11 @@ while not pathlib.Path("end").exists():
 """
 
 
-def test_a_running_job_is_profiled_promptly_and_reports_the_steps(sonde: Sonde) -> None:
+def test_a_running_job_is_profiled_promptly_and_reports_the_steps(
+    sonde: Sonde, torch_python: tuple[str, ...]
+) -> None:
     launcher = sonde.start(
-        *("run", "--name", "job", "--profile", "none", PYTHON, "-c", TRAINING),
+        *("run", "--name", "job", "--profile", "none", *torch_python, "-c", TRAINING),
     )
     assert eventually((sonde.folder / "ready").exists)
     done = sonde.run("profile", "job", "--steps", "3", "--kinds", "python", "--json")

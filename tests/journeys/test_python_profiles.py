@@ -1,7 +1,7 @@
 """A function that becomes slow during training is named, and only then."""
 
 from sonde.client.job import open_job
-from tests.journeys.sonde_cli import PYTHON, Sonde
+from tests.journeys.sonde_cli import Sonde
 
 HELPER = """import time
 
@@ -32,11 +32,13 @@ WINDOWS = (
 )
 
 
-def test_a_sleep_in_a_helper_is_named_with_its_line(sonde: Sonde) -> None:
+def test_a_sleep_in_a_helper_is_named_with_its_line(
+    sonde: Sonde, torch_python: tuple[str, ...]
+) -> None:
     (sonde.folder / "helper.py").write_text(HELPER)
     (sonde.folder / "train.py").write_text(TRAIN)
     wishes = [word for entry in WINDOWS for word in ("--profile", entry)]
-    done = sonde.run("run", "--quiet", "--name", "job", *wishes, PYTHON, "train.py")
+    done = sonde.run("run", "--quiet", "--name", "job", *wishes, *torch_python, "train.py")
     assert done.returncode == 0
     job = open_job(str(sonde.job_folder("job")))
     line = 1 + HELPER.splitlines().index("        time.sleep(0.03)")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sonde.client.job import open_job
-from tests.journeys.sonde_cli import PYTHON, Sonde
+from tests.journeys.sonde_cli import Sonde
 
 SCRIPT = """
 import numpy, torch
@@ -33,9 +33,11 @@ numpy.save("losses", losses)
 """
 
 
-def test_activations_labels_and_losses_of_an_unchanged_script_are_recorded(sonde: Sonde) -> None:
+def test_activations_labels_and_losses_of_an_unchanged_script_are_recorded(
+    sonde: Sonde, torch_python: tuple[str, ...]
+) -> None:
     saves = ("--save", "relu_input:every=2,values", "--save", "mine:include=tanh_output|^labels")
-    done = sonde.run("run", "--quiet", "--name", "job", *saves, PYTHON, "-c", SCRIPT)
+    done = sonde.run("run", "--quiet", "--name", "job", *saves, *torch_python, "-c", SCRIPT)
     assert (done.returncode, done.stderr) == (0, b"")
     job = open_job(str(sonde.job_folder("job")))
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 from sonde.client.job import Job, open_job
 from tests.journeys.scripts import Scripts
-from tests.journeys.sonde_cli import PYTHON, Sonde
+from tests.journeys.sonde_cli import Sonde
 
 MODULE = """
 import warnings, logging, torch, pytorch_lightning as pl
@@ -80,9 +80,9 @@ torch.distributed.destroy_process_group()
 """
 
 
-def watch(sonde: Sonde, code: str) -> Job:
+def watch(sonde: Sonde, torch_python: tuple[str, ...], code: str) -> Job:
     (sonde.folder / "script.py").write_text(code)
-    words = ("run", "--quiet", "--name", "job", "--", PYTHON, "script.py")
+    words = ("run", "--quiet", "--name", "job", "--", *torch_python, "script.py")
     done = sonde.run(*words, timeout=170)
     assert done.returncode == 0, done.stderr.decode()
     return open_job(str(sonde.job_folder("job")))
@@ -100,8 +100,10 @@ def numbers(job: Job, source: str) -> dict[tuple[str, str], list[tuple[int, floa
     return result
 
 
-def test_lightning_is_recorded_under_its_other_package_name(sonde: Sonde) -> None:
-    job = watch(sonde, MODULE)
+def test_lightning_is_recorded_under_its_other_package_name(
+    sonde: Sonde, torch_python: tuple[str, ...]
+) -> None:
+    job = watch(sonde, torch_python, MODULE)
     summary = job.summary
     assert summary["steps"] == {"train": 4, "eval": 1 + 4 + 4, "predict": 4}
     assert phases(job)["checkpoint"] == 1
@@ -125,8 +127,10 @@ def test_lightning_metrics_are_recorded_at_their_step(scripts: Scripts) -> None:
     assert result["val_loss", "eval"][-1][1] == outcome.printed("val_loss")[-1]
 
 
-def test_predictions_and_checkpoints_of_the_trainer_are_recorded(sonde: Sonde) -> None:
-    job = watch(sonde, TRAINER)
+def test_predictions_and_checkpoints_of_the_trainer_are_recorded(
+    sonde: Sonde, torch_python: tuple[str, ...]
+) -> None:
+    job = watch(sonde, torch_python, TRAINER)
     assert job.summary["steps"] == {"train": 4, "predict": 1}
     assert phases(job)["checkpoint"] == 2
     result = numbers(job, "huggingface")
@@ -134,8 +138,10 @@ def test_predictions_and_checkpoints_of_the_trainer_are_recorded(sonde: Sonde) -
     assert ("learning_rate", "train") in result
 
 
-def test_the_communication_time_of_replicas_is_recorded(sonde: Sonde) -> None:
-    job = watch(sonde, REPLICA)
+def test_the_communication_time_of_replicas_is_recorded(
+    sonde: Sonde, torch_python: tuple[str, ...]
+) -> None:
+    job = watch(sonde, torch_python, REPLICA)
     result = numbers(job, "hook")
     for name in ("ddp/forward_seconds", "ddp/backward_seconds", "ddp/communication_seconds"):
         steps = [step for step, _ in result[name, "train"]]
