@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from sonde.atomic_file import write_atomically
@@ -11,8 +12,9 @@ from sonde.client.job import Job
 from sonde.clock import from_iso, iso
 from sonde.drawing.printable import writing
 from sonde.errors import UsageError
-from sonde.exports import EXPORTS, Export, Selection
+from sonde.exports import EXPORTS, Content, Export, Selection, TrainingData
 from sonde.read.python_profiles import ReadProfile
+from sonde.read.scalars import Matching, ScalarQuestion
 from sonde.read.timeline import Timeline
 from sonde.records.python_profile import PythonProfiler
 from sonde.records.ranges import StepRange
@@ -30,10 +32,11 @@ _TIMELINE = {
 class ExportJob(Command):
     """Export recorded data to another format.
 
-    csv and parquet contain a row per sample and node; prometheus is OpenMetrics text with
-    timestamps. With --buckets, each series is reduced to its minimum, mean and maximum per time
-    bucket. chrome-trace is a timeline of workers and machines for Perfetto. speedscope contains
-    Python profiles for speedscope.app.
+    csv and parquet contain a row per sample and node, or with --data, the job's losses, scalars or
+    statistics of tensors; prometheus is OpenMetrics text with timestamps. With --buckets, each
+    series is reduced to its minimum, mean and maximum per time bucket. chrome-trace is a timeline
+    of workers and machines for Perfetto. speedscope contains Python profiles for speedscope.app.
+    tensorboard contains scalars and histograms for TensorBoard.
     """
 
     example = "sonde export resnet --format csv --metric 'gpu.*' -o gpus.csv"
@@ -52,7 +55,13 @@ class ExportJob(Command):
             "--metric",
             metavar="PATTERN",
             action="append",
-            help="only matching metrics, such as 'gpu.*'; repeatable",
+            help="only matching metrics, scalars or tensors, such as 'gpu.*'; repeatable",
+        )
+        parser.add_argument(
+            "--data",
+            choices=[content.value for content in Content],
+            default=Content.METRICS.value,
+            help="for csv and parquet: the exported data (default: metrics of machines)",
         )
         parser.add_argument("--node", metavar="NAME", help="only this node")
         instant = "a time such as 2026-11-15T08:00:00 (UTC by default), or seconds"
@@ -70,6 +79,7 @@ class ExportJob(Command):
         if options.json and options.output is None:
             raise UsageError("--json describes the output file. Specify one with -o FILE.")
         export = EXPORTS.load(options.format)()
+        _check_data(options, export)
         if options.output is None and not export.is_text and sys.stdout.isatty():
             raise UsageError(f"{options.format} is a binary format. Specify a file with -o FILE.")
         if not (export.needs_timeline or export.needs_python) and _has_steps(options):
@@ -96,6 +106,18 @@ def _add_timeline(parser: argparse.ArgumentParser) -> None:
         words = f"--{name.replace('_', '-')}"
         parser.add_argument(
             words, metavar="N", type=int, help=f"for chrome-trace and speedscope: {text}"
+        )
+
+
+def _check_data(options: Options, export: Export) -> None:
+    """Refuse options that the format does not support."""
+    if options.data != Content.METRICS and not export.has_tables:
+        raise UsageError(f"--data {options.data} requires --format csv or parquet.")
+    is_marked = options.output is None or export.file_mark in options.output.name
+    if not is_marked:
+        raise UsageError(
+            f"{options.output} is ignored by {options.format}, which only reads files whose name "
+            f"contains {export.file_mark}. Use -o {options.output}.{export.file_mark}"
         )
 
 
@@ -128,6 +150,9 @@ def _selection(options: Options, export: Export) -> Selection:
     job = Job(find_job(options.job, options.store))
     if export.needs_python:
         return Selection(job.name, (), (), python=_python(job, options))
+    content = None if export.needs_training else Content(options.data)
+    if content is not Content.METRICS:
+        return Selection(job.name, (), (), training=_training(job, options.metric, content))
     needs_timeline = export.needs_timeline
     patterns = options.metric or ["*"]
     matches = [
@@ -148,6 +173,21 @@ def _selection(options: Options, export: Export) -> Selection:
     timeline = _timeline(job, options, tuple(patterns)) if needs_timeline else None
     chosen = (first.readers, tuple(series.values()), first.within, options.buckets)
     return Selection(job.name, *chosen, timeline)
+
+
+def _training(job: Job, patterns: list[str] | None, content: Content | None) -> TrainingData:
+    """The scalars and tensors whose names match a pattern; all of them by default."""
+    names = Matching(*(patterns or ["*"]))
+    scalars, tensors = job.scalars(), job.tensors()
+    if content is Content.LOSSES:
+        scalars = job.losses
+    else:
+        scalars = replace(scalars, question=ScalarQuestion(names))
+    holders = {name: tensors.holders[name] for name in tensors if name in names}
+    training = TrainingData(scalars, replace(tensors, holders=holders), content)
+    if not training.size:
+        raise UsageError(f"Job {job.name!r} has no matching {content or 'scalars or tensors'}.")
+    return training
 
 
 def _python(job: Job, options: Options) -> tuple[ReadProfile, ...]:

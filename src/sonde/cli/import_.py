@@ -30,8 +30,8 @@ class ImportRecording(Command):
     """Create a job from another tool's recording.
 
     Reads traces of the PyTorch, TensorFlow and JAX profilers, Chrome traces and Horovod timelines,
-    or a folder with the traces of many ranks, and recordings of smdebug. The job appears when the
-    import is complete.
+    or a folder with the traces of many ranks, and recordings of smdebug, TensorBoard, Weights &
+    Biases and MLflow, and tables of losses. The job appears when the import is complete.
     """
 
     example = "sonde import kineto traces/ --name resnet-profile"

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from sonde.exports._training import TrainingData
 from sonde.read.python_profiles import ReadProfile
 from sonde.read.system import SystemReader
 from sonde.read.timeline import Timeline
@@ -56,6 +57,7 @@ class Selection:
     buckets: int | None = None
     timeline: Timeline | None = None  # if the format needs it
     python: tuple[ReadProfile, ...] = ()  # if the format needs them
+    training: TrainingData | None = None  # losses, scalars or tensors instead of metrics
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -72,6 +74,8 @@ class Selection:
         """The approximate number of values, for a progress bar."""
         if self.timeline is not None:
             return self.timeline.size
+        if self.training is not None:
+            return self.training.size
         extents = [reader.extent for reader in self.readers]
         rows = sum(extent.rows for extent in extents if extent is not None)
         if self.buckets:
@@ -121,6 +125,9 @@ class Export(ABC):
     is_text: bool = True  # can be printed to a terminal
     needs_timeline: bool = False  # in addition to metrics
     needs_python: bool = False  # Python profiles instead of metrics
+    needs_training: bool = False  # scalars and tensors instead of metrics
+    has_tables: bool = False  # of metrics, losses, scalars or tensors
+    file_mark: str = ""  # the program that reads the format requires it in the file's name
 
     @abstractmethod
     def write(self, selection: Selection, sink: BinaryIO, advance: Advance) -> None:

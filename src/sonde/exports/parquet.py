@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sonde.exports._export import Advance, Batch, Column, Export, Selection
+from sonde.exports._training import TrainingData
 
 _TIME = pa.timestamp("ns", tz="UTC")
 
@@ -14,13 +15,32 @@ class Parquet(Export):
     """A file for pandas, polars and DuckDB, with the unit and description of each column."""
 
     is_text = False
+    has_tables = True
 
     def write(self, selection: Selection, sink: BinaryIO, advance: Advance) -> None:
+        if selection.training is not None:
+            _write_tables(selection, selection.training, sink, advance)
+            return
         schema = _schema(selection)
         with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
             for batch in selection.batches():
                 writer.write_table(_table(batch, schema))
                 advance(batch.values.size)
+
+
+def _write_tables(
+    selection: Selection, training: TrainingData, sink: BinaryIO, advance: Advance
+) -> None:
+    """Write tables with the same columns as row groups."""
+    writer: pq.ParquetWriter | None = None
+    for table in training.tables():
+        if writer is None:
+            schema = table.schema.with_metadata({"sonde.job": selection.job})
+            writer = pq.ParquetWriter(sink, schema, compression="zstd")
+        writer.write_table(table.cast(writer.schema))
+        advance(table.num_rows)
+    if writer is not None:
+        writer.close()
 
 
 def _schema(selection: Selection) -> pa.Schema:
