@@ -112,3 +112,12 @@ def test_a_click_on_a_bar_of_the_track_opens_the_finding(open_page: Open, record
     expect(track.locator(".tip")).to_contain_text("LossSpike")
     track.click(position={"x": x, "y": 18 * bar["row"] + 9})
     expect(page).to_have_url(re.compile("/finding"))
+
+
+def test_page_compares_the_finding_with_the_rest_of_the_job(
+    open_page: Open, recorded: Served, filled: tuple[str, Expected]
+) -> None:
+    page = open_page(recorded.page(REFERENCE, "finding", f"id={spike(filled[0])}"))
+    comparison = page.get_by_label("Comparison with the rest of the job")
+    expect(comparison).to_contain_text("during the finding")
+    expect(comparison).to_contain_text("otherwise")

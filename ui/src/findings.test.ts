@@ -79,7 +79,7 @@ describe("the page of a finding", () => {
   });
 
   it("says where it is and what it costs", () => {
-    const rows = Object.fromEntries(placeRows(finding, null));
+    const rows = Object.fromEntries(placeRows(finding, null, 5));
     expect(rows).toEqual({
       Steps: "403–429",
       Worker: "0",

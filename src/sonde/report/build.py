@@ -20,9 +20,12 @@ from sonde.report.sections import SECTIONS, FilledSection, charts_by_section, fi
 from sonde.report.sentences import headlines, outcome
 from sonde.report.size_limit import fit_page
 from sonde.results.coverage import unrecorded_line
+from sonde.results.finding_baseline import FindingBaseline, finding_baseline
+from sonde.results.findings import Judgement
 from sonde.results.job import JobResults
 
 MAX_BYTES = 3_000_000
+_MAX_BASELINES = 12  # findings that are compared with the rest of the job
 
 Advance = Callable[[int], None]
 
@@ -56,11 +59,23 @@ def build_report(job: JobResults, now: str, advance: Advance = lambda _count: No
     findings = judged.findings.documents()
     fired = [each.rule for each in judged.evaluations if each.episodes]
     filled = [fill(section, specs, fired) for section in SECTIONS]
-    page = _Page(status, findings, now, guard.failed)
+    baselines = _baselines(job, judged, guard)
+    page = _Page(status, findings, baselines, now, guard.failed)
     html = fit_page(partial(page.html, filled, specs), specs, MAX_BYTES)
     document = report_document(status, findings, specs, job.advice(), now)
     document["failed"] = dict(guard.failed)
     return Report(html, document, rule_documents(status["rules"]))
+
+
+def _baselines(job: JobResults, judged: Judgement, guard: Guard) -> dict[str, FindingBaseline]:
+    """The most important findings beside the rest of the job."""
+    baselines = {}
+    for episode in judged.findings.episodes[:_MAX_BASELINES]:
+        compare = partial(finding_baseline, job, episode)
+        baseline = guard.call(f"the baseline of {episode.finding.rule}", compare, None)
+        if baseline is not None:
+            baselines[episode.id] = baseline
+    return baselines
 
 
 def _specs(job: JobResults, guard: Guard, advance: Advance) -> dict[str, Spec]:
@@ -82,6 +97,7 @@ class _Page:
 
     status: Mapping[str, Any]
     findings: list[FindingDocument]
+    baselines: Mapping[str, FindingBaseline]
     now: str
     failed: Mapping[str, str]  # names of charts, and their errors
 
@@ -128,7 +144,7 @@ class _Page:
             element("ul", *(element("li", text) for text in sentences), class_="short")
             if sentences
             else None,
-            *finding_cards(self.findings),
+            *finding_cards(self.findings, self.baselines),
             class_="card",
             id="verdict",
         )

@@ -1,20 +1,25 @@
 """Findings as cards with evidence and advice."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from sonde.drawing.figures import figures
 from sonde.drawing.html import Element, element, prose
-from sonde.formats import format_local_time, pluralize
+from sonde.formats import format_duration, format_local_time, pluralize
 from sonde.report.evidence import evidence_lines
 from sonde.results.failure_details import failing_line_text, last_output, marked_traceback
+from sonde.results.finding_baseline import FindingBaseline
 
 _MAX_CARDS = 60
 
 
-def finding_cards(findings: Sequence[Mapping[str, Any]]) -> list[Element]:
-    """One card per finding, causes before their consequences."""
+def finding_cards(
+    findings: Sequence[Mapping[str, Any]], baselines: Mapping[str, FindingBaseline] | None = None
+) -> list[Element]:
+    """One card per finding, causes before their consequences; `baselines` are by finding."""
+    known = baselines or {}
     by_id = {finding["id"]: finding for finding in findings}
-    cards = [_card(finding, by_id) for finding in findings[:_MAX_CARDS]]
+    cards = [_card(finding, by_id, known.get(finding["id"])) for finding in findings[:_MAX_CARDS]]
     remaining = len(findings) - _MAX_CARDS
     if remaining > 0:
         text = f"{pluralize(remaining, 'more finding')} in report.json."
@@ -45,7 +50,11 @@ def failure_details(status: Mapping[str, Any]) -> list[Element]:
     return details
 
 
-def _card(finding: Mapping[str, Any], by_id: Mapping[str, Mapping[str, Any]]) -> Element:
+def _card(
+    finding: Mapping[str, Any],
+    by_id: Mapping[str, Mapping[str, Any]],
+    baseline: FindingBaseline | None,
+) -> Element:
     evidence = [
         element("li", line)
         for line in evidence_lines(
@@ -64,6 +73,7 @@ def _card(finding: Mapping[str, Any], by_id: Mapping[str, Mapping[str, Any]]) ->
         element("p", *prose(finding["message"])),
         element("p", _where(finding), class_="quiet"),
         element("p", f"Caused by {cause['rule']}.", class_="quiet") if cause else None,
+        *(_comparison(finding["id"], baseline) if baseline else ()),
         element("p", element("b", "What to do: "), *prose(finding["advice"]))
         if finding["advice"]
         else None,
@@ -74,6 +84,18 @@ def _card(finding: Mapping[str, Any], by_id: Mapping[str, Mapping[str, Any]]) ->
         else None,
         class_=f"finding {finding['severity']}{' follows' if cause else ''}",
     )
+
+
+def _comparison(name: str, baseline: FindingBaseline) -> Iterator[Element]:
+    """What was different during the finding, how sure that is, and the time lost."""
+    if baseline.sentence:
+        yield element("p", baseline.sentence)
+    if baseline.lost_seconds is not None:
+        yield element("p", f"Time lost in longer steps: {format_duration(baseline.lost_seconds)}.")
+    if baseline.table is not None:
+        title = baseline.table.title
+        drawn = figures(f"baseline/{name}", baseline.table, heading=title)
+        yield element("details", element("summary", title), *drawn)
 
 
 def _where(finding: Mapping[str, Any]) -> str:

@@ -2,15 +2,17 @@
 
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { allFindings, type Finding } from "../api";
+import { allFindings, type Finding, getJson, jobPath } from "../api";
 import { evidenceRows } from "../evidence";
 import { findingRange } from "../finding_marks";
 import { momentLink } from "../findings_strip";
 import { FindingsTrack } from "../findings_track";
 import { formatDuration, formatValue } from "../format";
+import type { TableSpec } from "../generated/chart_specs";
 import { headline } from "../headline";
 import { MetricLines } from "../nodes/metric_lines";
 import type { Range } from "../range";
+import { always, useResource } from "../resource";
 import { linkTo, route } from "../router";
 import { Code, FindingTree } from "../rules/finding_view";
 import { RulePage } from "../rules/rule_page";
@@ -19,6 +21,7 @@ import { Notice } from "../states";
 import { showOnAxis } from "../step_window";
 import { exactTime, TimeAxis } from "../time_axis";
 import { Chart } from "../views/chart";
+import { SpecView } from "../views/spec";
 import "../nodes/nodes.css";
 import "./pages.css";
 
@@ -44,6 +47,7 @@ export function FindingPage(): JSX.Element {
 
 function FindingCards({ finding }: { finding: Finding }): JSX.Element {
   const range = findingRange(finding, jobStart.value);
+  const baseline = useBaseline(finding);
   const rule = job.value?.rules.find((candidate) => candidate.rule === finding.rule);
   useEffect(() => {
     if (finding.step) showOnAxis("Step", stepsAround(finding.step));
@@ -56,8 +60,9 @@ function FindingCards({ finding }: { finding: Finding }): JSX.Element {
   }, []);
   return (
     <>
-      <Summary finding={finding} range={range} />
+      <Summary finding={finding} range={range} lost={baseline?.lost_seconds ?? null} />
       <Evidence finding={finding} />
+      <BaselineCard baseline={baseline} />
       <FindingTree finding={finding} />
       <Remedy finding={finding} />
       {rule && (
@@ -69,6 +74,32 @@ function FindingCards({ finding }: { finding: Finding }): JSX.Element {
         </section>
       )}
     </>
+  );
+}
+
+/** What differs between a finding and the rest of its job. */
+type Baseline = { table: TableSpec | null; sentence: string; lost_seconds: number | null };
+
+function useBaseline({ id }: Finding): Baseline | null {
+  const name = job.value?.job ?? "";
+  return useResource(
+    (signal) => getJson<Baseline>(jobPath(name, "finding"), { id }, signal),
+    always,
+    [name, id],
+  ).value.value;
+}
+
+/** What was different during the finding, and how sure that is. */
+function BaselineCard({ baseline }: { baseline: Baseline | null }): JSX.Element | null {
+  if (!baseline || !(baseline.sentence || baseline.table)) return null;
+  return (
+    <section class="card" aria-label="Comparison with the rest of the job">
+      {baseline.table ? (
+        <SpecView spec={{ ...baseline.table, note: baseline.sentence }} name="finding-baseline" />
+      ) : (
+        <p>{baseline.sentence}</p>
+      )}
+    </section>
   );
 }
 
@@ -100,7 +131,9 @@ function Remedy({ finding }: { finding: Finding }): JSX.Element | null {
   );
 }
 
-function Summary({ finding, range }: { finding: Finding; range: Range | null }): JSX.Element {
+type SummaryProps = { finding: Finding; range: Range | null; lost: number | null };
+
+function Summary({ finding, range, lost }: SummaryProps): JSX.Element {
   const document = job.value!;
   return (
     <section class={`card finding-card ${finding.severity}`} aria-labelledby="finding-title">
@@ -123,7 +156,7 @@ function Summary({ finding, range }: { finding: Finding; range: Range | null }):
       </header>
       <p class="message">{finding.message}</p>
       <dl class="fact-list">
-        {placeRows(finding, range).map(([title, value]) => (
+        {placeRows(finding, range, lost).map(([title, value]) => (
           <div key={title}>
             <dt>{title}</dt>
             <dd>{value}</dd>
@@ -135,7 +168,11 @@ function Summary({ finding, range }: { finding: Finding; range: Range | null }):
 }
 
 /** Where and since when, how often, and what it costs. */
-export function placeRows(finding: Finding, range: Range | null): [string, string][] {
+export function placeRows(
+  finding: Finding,
+  range: Range | null,
+  lost: number | null,
+): [string, string][] {
   const { step, evidence } = finding;
   const rows: [string, string | null][] = [
     ["Since", range && exactTime(range[0])],
@@ -146,7 +183,7 @@ export function placeRows(finding: Finding, range: Range | null): [string, strin
     ["Device", finding.device],
     ["Tensor", finding.tensor],
     ["Reported", `${finding.triggered}×`],
-    ["Time lost", costOf(evidence.lost_seconds, "seconds")],
+    ["Time lost", costOf(evidence.lost_seconds ?? lost, "seconds")],
     ["GPU hours lost", costOf(evidence.gpu_hours_lost, "")],
   ];
   return rows.filter((row): row is [string, string] => Boolean(row[1]));

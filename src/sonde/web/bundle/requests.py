@@ -107,7 +107,7 @@ def requests_of(outline: JobOutline) -> list[ApiRequest]:
     return [
         *_summary(outline),
         *_whole_job(outline),
-        *_finding_windows(outline),
+        *_findings(outline),
         *_tensors(outline),
         ApiRequest(Topic.PROFILE, "flame"),
         *_zoom_levels(outline),
@@ -169,8 +169,9 @@ def _whole_job(outline: JobOutline) -> Iterator[ApiRequest]:
             yield ApiRequest(Topic.NODES, "heat", shown, window=whole, pixels=_FULL_PIXELS)
 
 
-def _finding_windows(outline: JobOutline) -> Iterator[ApiRequest]:
+def _findings(outline: JobOutline) -> Iterator[ApiRequest]:
     for finding in outline.findings:
+        yield ApiRequest(Topic.FINDINGS, "finding", {"id": finding["id"]})
         if finding["time"] is None:
             continue
         start, end = (
