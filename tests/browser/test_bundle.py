@@ -51,7 +51,7 @@ def test_zoom_shows_recorded_samples_of_a_shorter_window(open_page: Open, bundle
     page = open_page(f"{(bundles / f'{REFERENCE}.html').as_uri()}#/jobs/{REFERENCE}/nodes?t=40-50")
     times = chart_data(page, "cpu")["x"]
     assert len([time for time in times if 40 <= time <= 50]) >= 10
-    expect(page.get_by_label("Breakdown", exact=True)).to_contain_text("sonde ui")
+    expect(page.get_by_label("Breakdown", exact=True)).to_contain_text("entire job only")
 
 
 def test_fleet_fits_and_opens_on_its_nodes(open_page: Open, bundles: Path) -> None:

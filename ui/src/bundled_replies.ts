@@ -6,7 +6,9 @@ import type { Range } from "./range";
 
 type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-const NOT_INCLUDED = "This file does not contain this view. To see it, use `sonde ui`.";
+const NOT_INCLUDED = "This file does not contain this view. To see it, use sonde ui.";
+const ENTIRE_JOB_ONLY =
+  "This file contains these numbers for the entire job only. For other ranges, use sonde ui.";
 const TOLERANCE = 1e-3; // of the length of a window
 
 const text = (value: Query[string]): string =>
@@ -76,7 +78,8 @@ function pathBelow(bundle: Bundle, path: string): string | null {
 function entriesOrError(bundle: Bundle, path: string, query: Query): Entry[] {
   const below = pathBelow(bundle, path);
   const entries = below === null ? [] : entriesFor(bundle, below, query);
-  if (!entries.length) throw new Error(NOT_INCLUDED);
+  const isExact = bundle.replies.some((entry) => entry.path === below && entry.is_exact);
+  if (!entries.length) throw new Error(isExact ? ENTIRE_JOB_ONLY : NOT_INCLUDED);
   return entries;
 }
 

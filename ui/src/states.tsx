@@ -49,7 +49,7 @@ type WaitingProps<T> = {
 export function Waiting<T>({ resource, empty, children }: WaitingProps<T>): JSX.Element {
   if (resource.value === null) {
     return resource.state === "error" ? (
-      <Notice state="error">
+      <Notice state={bundle ? "empty" : "error"}>
         {resource.error} <RetryButton />
       </Notice>
     ) : (

@@ -57,7 +57,7 @@ export function TimelinePage(): JSX.Element {
         <div class="chart-head">
           <h2 id="timeline-title">Timeline</h2>
           <Clock data={data} />
-          <SearchBox />
+          {!bundle && <SearchBox />}
           <span class="end">
             <WorkerPicker />
             <DragChoice />
@@ -70,7 +70,7 @@ export function TimelinePage(): JSX.Element {
       </section>
       <div class="trace-below">
         <TotalsCard tracks={titles.value} />
-        <DetailsCard />
+        {!bundle && <DetailsCard />}
       </div>
       <FlameCard profileCount={profileCount} />
     </>
