@@ -23,7 +23,7 @@ MODE_STEP = "smdebug/mode_step"
 POINTER = "sonde-job.json"
 END_FILE = "training_job_end.ts"
 
-_SONDE_MODES = {
+SONDE_MODES = {
     ModeKeys.TRAIN: "train",
     ModeKeys.EVAL: "eval",
     ModeKeys.PREDICT: "predict",
@@ -60,7 +60,7 @@ class HookRecording:
 
     def begin_step(self, global_step: int, mode: ModeKeys, mode_step: int) -> None:
         """Assign what is saved from now on to another step."""
-        sonde_mode = _SONDE_MODES[mode]
+        sonde_mode = SONDE_MODES[mode]
         self._counts[sonde_mode] += 1
         self._at = sonde_mode, self._counts[sonde_mode]
         self._numbers = {GLOBAL_STEP: global_step, MODE: mode.value, MODE_STEP: mode_step}

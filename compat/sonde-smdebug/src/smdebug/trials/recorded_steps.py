@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 import sonde
 from smdebug.core.modes import ModeKeys
@@ -9,6 +10,8 @@ from smdebug.core.recording import GLOBAL_STEP, MODE, MODE_STEP
 from smdebug.core.worker_identity import worker_name
 
 _MODES = {"train": ModeKeys.TRAIN, "eval": ModeKeys.EVAL, "predict": ModeKeys.PREDICT}
+
+_Row = tuple[datetime, str, int, int]  # time, mode, step and rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +56,37 @@ def steps_of_hook(job: sonde.Job) -> list[RecordedStep]:
 
 
 def steps_of_job(job: sonde.Job) -> list[RecordedStep]:
-    """The steps of a job without a hook, numbered in the order of their beginning."""
-    table = job.steps(None).to_arrow()
-    columns = (table[name].to_pylist() for name in ("time", "mode", "step", "worker"))
-    rows = sorted(zip(*columns, strict=True))
+    """The steps of a job without a hook.
+
+    Global steps are numbered in the order of their beginning; in a job with a single mode, they
+    are the steps of that mode.
+    """
+    rows = sorted(_times_of_steps(job) or _times_of_tensors(job))
+    modes = {mode for _, mode, _, _ in rows}
     numbers: dict[tuple[str, int], int] = {}
     for _, mode, step, _ in rows:
-        numbers.setdefault((mode, step), len(numbers))
+        numbers.setdefault((mode, step), step if len(modes) == 1 else len(numbers))
     return _in_order(
-        RecordedStep(int(rank), numbers[mode, step], _MODES[mode], step, mode, step)
-        for _, mode, step, rank in rows
+        RecordedStep(rank, numbers[mode, step], _MODES[mode], step, mode, step)
+        for mode, step, rank in dict.fromkeys((mode, step, rank) for _, mode, step, rank in rows)
     )
+
+
+def _times_of_steps(job: sonde.Job) -> list[_Row]:
+    table = job.steps(None).to_arrow()
+    columns = (table[name].to_pylist() for name in ("time", "mode", "step", "worker"))
+    return list(zip(*columns, strict=True))
+
+
+def _times_of_tensors(job: sonde.Job) -> list[_Row]:
+    """When each step was saved, in imported jobs, which have no times of steps."""
+    rows: list[_Row] = []
+    for name in job.tensors():
+        for mode in _MODES:
+            table = job.tensor(name).reduction("min", mode=mode).to_arrow()
+            columns = (table[column].to_pylist() for column in ("time", "step", "worker"))
+            rows += [(time, mode, step, rank) for time, step, rank in zip(*columns, strict=True)]
+    return rows
 
 
 def _in_order(steps: Iterable[RecordedStep]) -> list[RecordedStep]:

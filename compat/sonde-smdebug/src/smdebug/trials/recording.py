@@ -13,6 +13,12 @@ from smdebug.core.collection_manager import CollectionManager
 from smdebug.core.current_hook import CurrentHook
 from smdebug.core.recording import COLLECTIONS, END_FILE, POINTER, TAG, is_remote
 from smdebug.core.reductions import sonde_reduction
+from smdebug.trials.old_recording import (
+    collections_of_folder,
+    import_old_recording,
+    is_old_recording,
+    steps_of_index,
+)
 from smdebug.trials.recorded_steps import RecordedStep, steps_of_hook, steps_of_job
 
 _MAX_AGE_SECONDS = 0.5
@@ -22,8 +28,15 @@ _OF_VALUES = {("prod", True), ("median", True)}  # Sonde has no statistic for th
 class Recording:
     """Reads a job; what was read is kept until the next refresh."""
 
-    def __init__(self, job: sonde.Job) -> None:
+    def __init__(self, job: sonde.Job, old_folder: str | None = None) -> None:
+        """Read a job.
+
+        Args:
+            job: The job.
+            old_folder: The folder of smdebug that was imported as this job.
+        """
         self.job = job
+        self._old_folder = old_folder
         self.has_ended = False
         self._forget()
 
@@ -33,10 +46,16 @@ class Recording:
         self.is_of_hook = len(self.job.tensors(collection=TAG)) > 0
         names = self.job.tensors(collection=TAG if self.is_of_hook else None).names
         self.names = tuple(name for name in names if name != COLLECTIONS)
-        self.steps = steps_of_hook(self.job) if self.is_of_hook else steps_of_job(self.job)
+        self.steps = self._read_steps()
         self._steps_of: dict[str, list[RecordedStep]] = {}
         self._with_values: dict[tuple[str, int, str], frozenset[int]] = {}
         self._reductions: dict[tuple[str, int, str, str], dict[int, float]] = {}
+
+    def _read_steps(self) -> list[RecordedStep]:
+        if self.is_of_hook:
+            return steps_of_hook(self.job)
+        steps = steps_of_index(self._old_folder) if self._old_folder else []
+        return steps or steps_of_job(self.job)
 
     def refresh(self, *, is_forced: bool = True) -> None:
         """Read what was added; writes first what this process has not written yet.
@@ -112,6 +131,8 @@ class Recording:
 
     def collections(self) -> CollectionManager:
         """The collections of the hook, or of Sonde."""
+        if self._old_folder and (manager := collections_of_folder(self._old_folder)):
+            return manager
         if COLLECTIONS not in self.job.tensors().names:
             return self._collections_of_sonde()
         tensor = self.job.tensor(COLLECTIONS)
@@ -135,6 +156,8 @@ def find_recording(path: str) -> Recording | None:
     pointer = Path(path, POINTER)
     if not is_remote(path) and pointer.is_file():
         path = json.loads(pointer.read_text())["uri"]
+    elif is_old_recording(path):
+        return Recording(import_old_recording(path), path)
     try:
         return Recording(sonde.open_job(path if "/" in path else f"./{path}"))
     except sonde.SondeError:
