@@ -103,4 +103,5 @@ def test_a_pattern_is_a_glob_or_else_a_regular_expression(job: Job) -> None:
     assert "'lo|lr' is read as a regular expression" in repr(job.scalars("lo|lr"))
     assert len(job.events("^for")) == 3
     assert "'^for' is read as a regular expression" in repr(job.events("^for"))
+    assert job.tensors("n*").names == job.tensors("fc2.*").names == ()
     assert job.tensors("(").names == job.tensors("fc").names == ()

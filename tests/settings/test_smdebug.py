@@ -73,7 +73,7 @@ REQUEST = {
     ],
     "ProfilerConfig": {"ProfilingIntervalInMilliseconds": 200, "ProfilingParameters": PROFILING},
     "ProfilerRuleConfigurations": [
-        rule("ProfilerReport", CPUBottleneck_cpu_threshold="80"),
+        rule("ProfilerReport", cpubottleneck_cpu_threshold="80"),
         rule("StepOutlier", scan_interval_us="60000000"),
     ],
     "TensorBoardOutputConfig": {"LocalPath": "/tmp/tb"},
@@ -163,6 +163,7 @@ def test_what_has_no_counterpart_is_a_comment(
         "include_workers: every worker is recorded",
         "collection losses: recorded at every step",
         "collection layers: no counterpart",
+        "InstanceType: no counterpart, rules run next to the job",
         "custom rule CustomGradientRule in s3://bucket/my_rule.py: rewrite it",
         "rule PlotVisualizations: PlotVisualizations is not a rule: use the charts",
         "prefix resnet: stop ends only the job itself",

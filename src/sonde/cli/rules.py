@@ -90,7 +90,9 @@ def _read_rule(name: str, parameters: Mapping[str, object]) -> tuple[str, dict[s
     values = dict(rule.parameters)
     for other in covered:
         values |= {f"{other.name()}_{key}": value for key, value in other.parameters.items()}
-    return rule.name(), {key: values[key] for key in parameters if values[key] is not None}
+    names = {key.lower(): key for key in values}
+    requested = [names[key.lower()] for key in parameters]
+    return rule.name(), {key: values[key] for key in requested if values[key] is not None}
 
 
 def _write(name: str | None) -> int:

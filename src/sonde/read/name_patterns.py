@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 
-_SPECIAL = re.compile(r"[\^$*+?{}\[\]\\|()]")
+# what only a regular expression has: `gpu.*` is a glob, `.*relu` and `gpu.*util` need not be
+_SPECIAL = re.compile(r"[\^$+{}\\|()]|^\.\*|\.\*.")
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,12 @@ class Expression(Container[str]):
 
 
 def expression_of(pattern: str) -> Expression | None:
-    """The pattern as a regular expression; None for a plain name or an invalid expression."""
+    """The pattern as a regular expression; None for a plain glob or an invalid expression."""
     try:
         re.compile(pattern)
     except re.error:
         return None
-    return Expression(pattern) if _SPECIAL.search(pattern) and pattern != "*" else None
+    return Expression(pattern) if _SPECIAL.search(pattern) else None
 
 
 def select_names(pattern: str, names: Iterable[str]) -> tuple[list[str], Expression | None]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from sonde.errors import UsageError, known_names
+from sonde.errors import UsageError, did_you_mean, known_names
 from sonde.records.step import Mode
 
 
@@ -16,7 +16,8 @@ def known_mode(mode: object) -> str:
     modes = [mode.value for mode in Mode]
     name = str(getattr(mode, "name", mode)).rpartition(".")[2].lower()
     if name not in modes:
-        raise UsageError(f"Unknown mode {mode!r}.{known_names(name, modes)}")
+        suggestion = did_you_mean(name, modes)
+        raise UsageError(f"Unknown mode {mode!r}.{suggestion} Available: {', '.join(modes)}")
     return name
 
 

@@ -125,10 +125,10 @@ def _spread_to_covered(
     direct = {name: dict(parameters) for name, parameters in values.items()}
     for name in values:
         for covered in kinds[name].covers:
-            prefix = f"{covered}_"
+            prefix = f"{covered}_".lower()
             target = result.setdefault(file_name(covered), {})
-            for key in [key for key in direct[name] if key.startswith(prefix)]:
-                target[key.removeprefix(prefix)] = direct[name].pop(key)
+            for key in [key for key in direct[name] if key.lower().startswith(prefix)]:
+                target[key[len(prefix) :]] = direct[name].pop(key)
             if "setting" in direct[name]:
                 target["setting"] = direct[name]["setting"]
     for name, parameters in direct.items():

@@ -23,7 +23,7 @@ def test_selecting_it_selects_all_profiling_rules() -> None:
 
 
 def test_it_sets_parameters_of_covered_rules() -> None:
-    rules = chosen("profiler_report", CPUBottleneck_threshold="80", StepOutlier_stddev=5)
+    rules = chosen("profiler_report", cpubottleneck_threshold="80", StepOutlier_stddev=5)
     assert rules["CPUBottleneck"].parameters["threshold"] == 80.0
     assert rules["StepOutlier"].parameters["stddev"] == 5.0
     assert rules["StepOutlier"].explicit_parameters == {"stddev"}

@@ -1,7 +1,7 @@
 """Dataloader: the number of loader processes does not fit the cores."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -82,8 +82,13 @@ class Dataloader(ProfilingRule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Check the loaders of every worker and the time that its steps wait."""
         _update_loaders(window, state)
-        for table in window.steps():
+        tables = window.steps()
+        for table in tables:
             _add_steps(window, table, state.of("workers", table.worker))
+        if not tables:
+            return
+        first_ns = min(int(table.starts_ns.min()) for table in tables)
+        time_ns = (first_ns, max(int(table.ends_ns.max()) for table in tables))
         nodes: dict[str, dict[int, State]] = {}
         for life in window.attempt.lives:
             worker_state = state.of("workers", life.info.rank)
@@ -91,8 +96,11 @@ class Dataloader(ProfilingRule):
                 worker_state["is_on_gpu"] = life.info.is_on_gpu
                 nodes.setdefault(life.info.node, {})[life.info.rank] = worker_state
         for node, workers in nodes.items():
-            yield self._judge_processes(window, node, workers)
-            yield self._judge_pinning(node, workers)
+            for finding in (
+                self._judge_processes(window, node, workers),
+                self._judge_pinning(node, workers),
+            ):
+                yield replace(finding, time_ns=time_ns)
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many steps are missing."""

@@ -14,6 +14,7 @@ ReadRule = Callable[[str, Mapping[str, object]], tuple[str, Mapping[str, object]
 _ACTIONS = {"stoptraining": "stop", "email": "email", "sms": "sms"}
 _TAKEN = {"rule_to_invoke", "source_s3_uri", "action_json", "base_trial", "opt_out_telemetry"}
 _PREFIX = "training_job_name_prefix"
+_SERVICE = ("InstanceType", "VolumeSizeInGB", "RuleEvaluatorImage")
 _BOUNDS = ("threshold_tanh", "threshold_sigmoid")
 _OTHER_TRIAL = "other_trial_"
 
@@ -46,6 +47,11 @@ def convert_rules(documents: Sequence[Mapping[str, Any]], read_rule: ReadRule) -
         if name in rules:
             notes.notes.append(f"a second configuration of {name}: {json.dumps(section.values)}")
         rules.setdefault(name, section)
+    notes.notes += [
+        f"{key}: no counterpart, rules run next to the job"
+        for key in _SERVICE
+        if any(document.get(key) for document in documents)
+    ]
     if rules:
         notes.notes.append(f"Every rule runs by default. Only these: --rules {','.join(rules)}")
     return [notes, _settings(rules), *rules.values(), *actions.values()]
