@@ -51,6 +51,7 @@ def test_import_prints_one_json_document(tmp_path: Path, capsys: Output) -> None
         "store": str(tmp_path / "store"),
         "workers": 1,
         "steps": 2,
+        "tensors": 0,
         "operations": 17,
         "scalars": 0,
         "left_out": {"instants": 1},

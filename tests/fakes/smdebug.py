@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sonde.tfevents.events import encode_event
-from sonde.tfevents.records import encode_record
+from sonde.tfevents.records import UNCHECKED, encode_record
 from sonde.tfevents.wire import encode_bytes, encode_varint
 from tests.fakes.clock import START_NS
 
@@ -41,12 +41,13 @@ def tensor(tag: str, value: Any, mode_step: int | None, mode: str = "TRAIN") -> 
 
 
 def event_file(step: int, summaries: list[bytes]) -> bytes:
-    """Return an event file whose records are one millisecond apart."""
+    """Return an event file whose records are one millisecond apart; smdebug has no checksums."""
     seconds = START_SECONDS + step
-    return b"".join(
+    records = (
         encode_record(encode_event(seconds + index / 1000, step, [summary]))
         for index, summary in enumerate(summaries)
     )
+    return b"".join(record[:-4] + UNCHECKED.to_bytes(4, "little") for record in records)
 
 
 class FakeRecording:

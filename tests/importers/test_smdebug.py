@@ -29,6 +29,9 @@ def test_losses_of_a_real_recording_are_those_that_the_script_printed(tmp_path: 
         ("loss", "eval", 2): pytest.approx(0.7925097346305847),
     }
     assert result.intake.remarks == []
+    assert result.job.summary["stages"] is None  # tensors have no times of steps
+    assert result.job.lives[0].beat is not None
+    assert result.job.lives[0].beat.steps == {"train": 3, "eval": 2}
 
 
 def test_tensors_of_a_real_recording_have_collections_statistics_and_values(

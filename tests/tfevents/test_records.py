@@ -14,12 +14,22 @@ from sonde.tfevents.events import (
     encode_event,
     encode_histogram,
     encode_scalar,
+    encode_version,
 )
 from sonde.tfevents.records import RecordReader, encode_record, masked_crc32c
 from sonde.tfevents.wire import encode_bytes, encode_varint
 from tests.fakes.smdebug import event_file, tensor
 
 FILE = event_file(3, [tensor(name, np.array([1, 2], np.float32), 3) for name in "abc"])
+
+
+BY_TENSORBOARD = (
+    "1800000000000000a37f4b220900000000000029401a0d627261696e2e4576656e743a326394a44f"
+    "1a00000000000000129bd82d09000000000000294010072a0d0a0b0a046c6f7373150000003f9d3c"
+    "28666500000000000000ebd05a6909000000000000294010072a580a560a01772a51090000000000"
+    "00f0bf11000000000000004019000000000000084021000000000000044029000000000000154032"
+    "10000000000000e03f00000000000000403a10000000000000f03f00000000000000408f7ed7b3"
+)
 
 
 def read(data: bytes) -> tuple[list[bytes], str]:
@@ -35,6 +45,17 @@ def test_checksum_has_the_published_values() -> None:
 
     assert masked_crc32c(bytes(32)) == masked(0x8A9136AA)
     assert masked_crc32c(b"\xff" * 32) == masked(0x62A8AB43)
+
+
+def test_bytes_are_those_that_tensorboard_writes() -> None:
+    """Written by `RecordWriter` and the messages of TensorBoard 2.21."""
+    buckets = HistogramBuckets(-1, 2, 3, 2.5, 5.25, (0.5, 2), (1, 2))
+    events = [
+        encode_version(12.5),
+        encode_event(12.5, 7, [encode_scalar("loss", 0.5)]),
+        encode_event(12.5, 7, [encode_histogram("w", buckets)]),
+    ]
+    assert b"".join(map(encode_record, events)) == bytes.fromhex(BY_TENSORBOARD)
 
 
 def test_scalars_and_histograms_are_read_as_written() -> None:

@@ -49,7 +49,7 @@ class ImportRecording(Command):
     def execute(self, options: Options) -> int:
         check_store(options.store)
         importer = IMPORTERS.load(options.kind)()
-        with local_recording(options.path) as location:
+        with local_recording(options.path, importer.needs) as location:
             name = options.name or _name_of(location.path)
             with JobDraft(options.store, name, SystemClock()) as draft:
                 intake = _import(importer, location, options.kind, draft)
@@ -103,6 +103,7 @@ def _counts(intake: Intake) -> dict[str, int]:
     return {
         "workers": len({rank_part.source.rank for rank_part in intake.parts}),
         "steps": len(steps),
+        "tensors": len({name for rank_part in intake.parts for name in rank_part.tensors}),
         "operations": sum(rank_part.counts[OPERATIONS.name] for rank_part in intake.parts),
         "scalars": sum(rank_part.counts[SCALARS.name] for rank_part in intake.parts),
     }

@@ -3,17 +3,17 @@
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 
 from sonde.errors import SondeError, UsageError
+from sonde.formats import pluralize
 from sonde.store.backends import Backend, Entry, open_backend
 
 _DOWNLOADS_AT_ONCE = 16
-_UNFINISHED = ".tmp"  # smdebug renames its files when they are complete
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,12 @@ class Location:
 
 
 @contextlib.contextmanager
-def local_recording(text: str) -> Iterator[Location]:
+def local_recording(text: str, is_needed: Callable[[str], bool]) -> Iterator[Location]:
     """Make a recording available as a local path.
 
     Args:
         text: A path, or a URI such as `s3://bucket/job/debug-output`.
+        is_needed: Which objects under a URI to download, by their keys.
 
     Raises:
         UsageError: The object store has no such object or prefix.
@@ -49,17 +50,21 @@ def local_recording(text: str) -> Iterator[Location]:
         uri = text.rstrip("/")
         path = Path(name) / (PurePosixPath(uri).name or "recording")
         location = Location(uri, path, Path(name))
-        _download(location)
+        _download(location, is_needed)
         try:
             yield location
         except SondeError as error:
             raise type(error)(location.shown(str(error))) from error
 
 
-def _download(location: Location) -> None:
-    """Download the object, or everything under the prefix."""
+def _download(location: Location, is_needed: Callable[[str], bool]) -> None:
+    """Download the object, or the needed ones under the prefix."""
     backend, target = open_backend(location.text), location.path
-    entries = [entry for entry in backend.entries("") if not entry.key.endswith(_UNFINISHED)]
+    all_entries = backend.entries("")
+    entries = [entry for entry in all_entries if is_needed(entry.key)]
+    if all_entries and not entries:
+        count = pluralize(len(all_entries), "object")
+        raise UsageError(f"{location.text} has no recording of this kind in {count}.")
     if not entries:
         parent, _, key = location.text.rpartition("/")
         backend, target = open_backend(parent), location.path.parent

@@ -75,6 +75,10 @@ class Importer(ABC):
 
     endings: tuple[str, ...] = (".json", ".json.gz")
 
+    def needs(self, key: str) -> bool:
+        """Whether to download an object of a recording in an object store."""
+        return key.endswith(self.endings)
+
     def sources(self, path: Path) -> list[Source]:
         """The recordings at a path (file or folder), with rank and node from their names."""
         return find_sources(path, self.endings)

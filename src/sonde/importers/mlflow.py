@@ -20,6 +20,10 @@ _NEVER_MILLISECONDS = 4e12  # the year 2096
 class MlflowImporter(Importer):
     """Runs in a file store of MLflow: `mlruns/EXPERIMENT/RUN`, or a store with one run."""
 
+    def needs(self, key: str) -> bool:
+        *folders, name = key.split("/")
+        return name == _RUN_FILE or _METRICS in folders
+
     def sources(self, path: Path) -> list[Source]:
         if not path.is_dir():
             raise UsageError(f"{path} is not a folder. Specify mlruns/EXPERIMENT/RUN.")

@@ -17,6 +17,7 @@ from sonde.importers.smdebug_files.system_metrics import MetricFile, MetricFiles
 from sonde.importers.smdebug_files.tensors import EventFile, TensorFiles
 
 _COLLECTIONS = re.compile(r"(?P<worker>.+)_collections\.json")
+_INDEX = re.compile(r"\d{12}_.+\.json")
 _RAW_HOROVOD = re.compile(r"horovod_timeline[^/]*\.json")
 _RANK = re.compile(r"worker_(\d+)")
 _FRAMEWORK = "smdebug"
@@ -29,6 +30,10 @@ class SmdebugImporter(Importer):
 
     The folder of a job, with `debug-output` and `profiler-output`, or one of these folders.
     """
+
+    def needs(self, key: str) -> bool:
+        path = Path(key)
+        return _INDEX.fullmatch(path.name) is not None or _is_readable(path)
 
     def sources(self, path: Path) -> list[Source]:
         if not path.is_dir():

@@ -37,6 +37,9 @@ class TensorboardImporter(Importer):
     similar are its modes; the names of others become part of the names of their values.
     """
 
+    def needs(self, key: str) -> bool:
+        return _MARK in key.rpartition("/")[2]
+
     def sources(self, path: Path) -> list[Source]:
         if not path.exists():
             raise UsageError(f"{path} does not exist.")

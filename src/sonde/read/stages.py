@@ -80,8 +80,10 @@ def read_marks(reader: WorkerReader) -> StepMarks:
 
 
 def find_stages(facts: JobFacts, marks: Sequence[StepMarks], now_ns: int) -> tuple[StageSpan, ...]:
-    """The three stages; empty for a job without workers, or if lost steps hide their boundaries."""
-    if not facts.lives or not facts.attempts or _has_lost_boundaries(facts, marks):
+    """The three stages; empty for a job without workers, or if their boundaries are unknown."""
+    if not facts.lives or not facts.attempts:
+        return ()
+    if _has_lost_boundaries(facts, marks) or _has_no_times(facts, marks):
         return ()
     edges = [
         _edges(facts, marks, number, now_ns)
@@ -102,6 +104,14 @@ def find_stages(facts: JobFacts, marks: Sequence[StepMarks], now_ns: int) -> tup
         StageSpan(stage, lasted, 100 * lasted / total if total else 0.0, *instant)
         for stage, lasted, instant in zip(Stage, seconds, instants, strict=True)
     )
+
+
+def _has_no_times(facts: JobFacts, marks: Sequence[StepMarks]) -> bool:
+    """Whether steps were counted, but their times were not recorded, as in some imported jobs."""
+    counts = [life.beat.steps.get(Mode.TRAIN.value, 0) for life in facts.lives if life.beat]
+    numbers = {item.attempt.number for item in facts.attempts}
+    is_timed = any(item.of_training(number) for item in marks for number in numbers)
+    return facts.state.is_over and not is_timed and any(counts)
 
 
 def _has_lost_boundaries(facts: JobFacts, marks: Sequence[StepMarks]) -> bool:

@@ -85,7 +85,7 @@ class TensorFiles:
         self._losses: dict[str, list[ScalarRow]] = {}  # by tensor
         self._scalars: list[ScalarRow] = []
         self._before = -1  # the last saved global step
-        self.steps: dict[StepKey, tuple[int, int]] = {}  # the first and the last record
+        self._steps: set[StepKey] = set()
 
     def read(self, file: EventFile, damages: Damages) -> None:
         """Read one file, as far as possible."""
@@ -105,6 +105,8 @@ class TensorFiles:
             name = LOSS if len(self._losses) == 1 else f"{LOSS}/{tensor}"
             self._scalars += [(name, *row[1:]) for row in rows]
         self._rows.add_rows(SCALARS, sorted(self._scalars, key=lambda row: row[1]))
+        for mode, step in self._steps:
+            self._rows.add_steps(mode, [step])
 
     def _decode(
         self, reader: RecordReader, index: "_Index", damages: Damages, file: EventFile
@@ -136,7 +138,7 @@ class TensorFiles:
                 reduced.setdefault((each.step, tensor), {})[name] = each
             else:
                 self._take_tensor(each, raw.setdefault(each.step, {}))
-            self._extend(each)
+            self._steps.add(each.step)
         for (step, tensor), reductions in reduced.items():
             if tensor not in raw.get(step, {}):
                 self._take_reductions(step, tensor, reductions, index)
@@ -205,10 +207,6 @@ class TensorFiles:
             self._members[tensor] = frozenset(self._collections.of(tensor))
         members = tuple(sorted(self._members[tensor]))
         self._rows.tensors[tensor] = TensorInfo(tensor, members, dtype, shape, note=note)
-
-    def _extend(self, saved: _Saved) -> None:
-        first, last = self.steps.get(saved.step, (saved.time_ns, saved.time_ns))
-        self.steps[saved.step] = min(first, saved.time_ns), max(last, saved.time_ns)
 
     def _write_statistics(self) -> None:
         self._rows.add_rows(STATISTICS, sorted(self._statistics, key=lambda row: row[1]))
