@@ -19,7 +19,7 @@ _FIRST_LINE_BYTES = 512
 _NOT_LOADED = "Sonde's hook could not be loaded into the process"
 
 # Checksum of hook/inject/sitecustomize.py; `make startup` writes it.
-STARTUP_CRC32 = 0xC527588A
+STARTUP_CRC32 = 0xE6F039D9
 
 
 def why_isolated(command: Sequence[str], injected: Path) -> str | None:

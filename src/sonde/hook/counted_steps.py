@@ -25,6 +25,7 @@ class CountedSteps:
     _undecided: list[Any]
     is_explicit: bool
     forced_mode: str | None
+    _evaluation: tuple[int, int] | None  # start and end of what runs between two training steps
     _finish: Callable[[], None]
     _previous: tuple[int, ...]  # the optimizers of the previous step
 
@@ -52,6 +53,18 @@ class CountedSteps:
         """Record optimizer steps of the current step, given as pairs of optimizer and end time."""
         for optimizer, end_ns in stepped:
             self._open.update(optimizer, end_ns, is_skipped=False)
+
+    def add_passes(self, mode: str, start_ns: int, ends_ns: Sequence[int]) -> None:
+        """Add consecutive steps of an evaluation or prediction with these end times."""
+        number = self.counts.get(mode, 0)
+        for position, end_ns in enumerate(ends_ns):
+            begin_ns = ends_ns[position - 1] if position else start_ns
+            length_ns, step = end_ns - begin_ns, number + position
+            row = (_STEP, _STEP, LANE, begin_ns, length_ns, step, mode, UNTIMED_DETAIL)
+            self._emit(row)
+        self.counts[mode] = number + len(ends_ns)
+        first_ns = self._evaluation[0] if self._evaluation else start_ns
+        self._evaluation = (first_ns, ends_ns[-1])
 
     def add_counted(self, ends_ns: Sequence[int]) -> int:
         """Add consecutive steps with these end times.

@@ -18,6 +18,8 @@ _OLDEST_PYTHON = (3, 11)
 _PROCESSES = "multiprocessing.process"
 _UNSUPPORTED = {"tensorflow", "jax", "catboost", "sklearn"}
 _NAMED = _UNSUPPORTED | {"torch", "xgboost", "lightgbm"}
+# with the version of a package that is not fully imported when its adapter attaches
+_VERSIONS = {"keras": "keras.src.version"}
 
 _imported: "set[str]" = set()
 _reported: "set[int]" = set()  # ids, since the exceptions would keep their frames alive
@@ -63,6 +65,10 @@ def is_there(name: str, module: Any) -> None:
         if name == _PROCESSES:
             _watch_children(module.BaseProcess)
             return
+        package = name.partition(".")[0]
+        if package in _VERSIONS:
+            version = getattr(sys.modules.get(_VERSIONS[package]), "__version__", "")
+            note_framework(package, str(version))
         if name in _NAMED:
             note_framework(name, str(getattr(module, "__version__", "")))
         if name not in _UNSUPPORTED:

@@ -75,7 +75,7 @@ class Steps(CountedSteps):
         self._last_end_ns = 0
         self._undecided: list[list[Span]] = []
         self._awaiting: dict[int, list[Callable[[StepId], None]]] = {}  # by the start of a pass
-        self._evaluation: tuple[int, int] | None = None
+        self._evaluation = None
         self._profiled_by = ""
         self._previous: tuple[int, ...] = ()  # optimizers of the previous training step
 

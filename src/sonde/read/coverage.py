@@ -20,18 +20,22 @@ _NAMES = {
     "xgboost": "XGBoost",
     "lightgbm": "LightGBM",
     "catboost": "CatBoost",
+    "keras": "Keras",
     "sklearn": "scikit-learn",
 }
 _HOOKED = (
     "torch",
     "xgboost",
     "lightgbm",
+    "keras",
 )  # with an adapter; the first one that is imported is named
 _STEPS = {
     "torch": "no optimizer step and no backward pass",
     "xgboost": "no boosting round in a process that Sonde records",
     "lightgbm": "no boosting round in a process that Sonde records",
+    "keras": "no batch of `fit` or `train_on_batch`",
 }
+_UNDER_KERAS = ("tensorflow", "jax")  # which imports them
 _UNRECORDED = "unrecorded"
 _MAX_REASON_BYTES = 4000
 _OFTEN_AUXILIARY = "sklearn"  # often imported only for a metric or a split
@@ -141,7 +145,8 @@ def why_missing(damaged: Sequence[str], lost: Sequence[str]) -> str:
 
 
 def _relevant_names(frameworks: Iterable[str], *, is_inside: bool) -> list[str]:
-    imported = [name for name in _NAMES if name in set(frameworks)]
+    ignored = _UNDER_KERAS if "keras" in frameworks else ()
+    imported = [name for name in _NAMES if name in set(frameworks) and name not in ignored]
     hooked = [name for name in _HOOKED if name in imported]
     if is_inside and hooked:
         return hooked[:1]

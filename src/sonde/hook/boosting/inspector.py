@@ -1,6 +1,5 @@
 """Inspect a boosted model at some rounds: importance, trees, predictions and SHAP values."""
 
-import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -11,7 +10,7 @@ from sonde.hook.boosting.boosted_model import BoostedModel, DataSet
 from sonde.hook.boosting.objectives import Array, identity
 from sonde.hook.boosting.quality import class_hits, label_counts, measure_quality
 from sonde.hook.budget import Measurement
-from sonde.hook.inspections import Inspections
+from sonde.hook.inspected_rounds import InspectedRounds
 from sonde.hook.session import Session
 from sonde.hook.steps import StepId
 from sonde.hook.tensors.array_records import ArrayRecords
@@ -30,22 +29,21 @@ _TRAIN = Mode.TRAIN.value
 _MAX_NAMED = 20  # features
 _MAX_COMPARED = 2  # data sets besides the training data
 _SHAP_ROWS = 200  # by default; a requested collection gets all rows
-_MAX_LOOKAHEAD_ROUNDS = 256  # for requests, which are checked round by round
 _EVERY_STEP = TensorRequest()
 
 
-class Inspector:
-    """Decides which rounds to inspect, and records what it finds."""
+class Inspector(InspectedRounds):
+    """Records predictions, feature importance and trees of the rounds to inspect."""
 
     def __init__(self, session: Session) -> None:
+        super().__init__(session)
         self._session = session
-        self._inspections = Inspections(session)
         self._arrays = ArrayRecords(session)
         self._shap_cost = Measurement()
         self._counted: BoostedModel | None = None  # the model whose labels were counted last
         self.hits: dict[str, Mapping[str, tuple[int, int]]] = {}  # by data set
         self._record = {
-            name: self._inspections.timed(name, function)
+            name: self.inspections.timed(name, function)
             for name, function in (
                 ("predictions", self._record_predictions),
                 ("feature importance", self._record_importance),
@@ -53,30 +51,6 @@ class Inspector:
                 ("SHAP values", self._record_contributions),
             )
         }
-
-    def is_due(self) -> bool:
-        """Whether to inspect the current round: as the budget allows, or as requested."""
-        session = self._session
-        step = session.steps.counts[_TRAIN]
-        return self._inspections.is_due() or bool(session.plan.due_exactly(Mode.TRAIN, step))
-
-    def rounds_until_due(self) -> int:
-        """Number of rounds until one is inspected regardless of the budget, up to a limit."""
-        plan, count = self._session.plan, sys.maxsize
-        if plan.has_inspections:
-            count = self._inspections.steps_until_early()
-        if plan.has_requests_for(Mode.TRAIN):
-            count = min(count, _MAX_LOOKAHEAD_ROUNDS)
-            first = self._session.steps.counts[_TRAIN]
-            requested = (
-                ahead for ahead in range(count) if plan.due_exactly(Mode.TRAIN, first + ahead)
-            )
-            count = next(requested, count)
-        return count
-
-    def rounds_counted(self, rounds: int) -> None:
-        """Count rounds for which `is_due` was never called."""
-        self._inspections.steps_counted(rounds)
 
     def inspect(self, model: BoostedModel) -> None:
         """Inspect the current round."""

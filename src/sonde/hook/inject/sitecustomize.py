@@ -27,6 +27,8 @@ except OSError:
 # written by `make startup` from the adapters in hook/frameworks
 _BY_ADAPTERS = (
     "keras.src.backend.torch.trainer",
+    "keras.src.backend.jax.trainer",
+    "keras.src.backend.tensorflow.trainer",
     "lightgbm",
     "torch",
     "torch.distributed.checkpoint",

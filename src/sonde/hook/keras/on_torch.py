@@ -1,6 +1,6 @@
 """Keras on PyTorch: evaluations, and the updates of optimizers that are not of `torch.optim`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -8,21 +8,21 @@ import torch
 
 from sonde.hook.frameworks._on_torch import OnTorch
 from sonde.hook.hidden_frames import drop_frame
+from sonde.hook.keras.epochs import Epochs
+from sonde.hook.keras.hooks import Function, calling_first
+from sonde.hook.keras.model import named
 from sonde.hook.keras.torch_optimizer import KerasOptimizer
 from sonde.hook.torch.patching.identities import IdentityMap
 from sonde.hook.torch.patching.patches import Patches
 from sonde.records.step import Mode
 
-Function = Callable[..., Any]
-
-WITHIN_FIT = "_use_cached_eval_dataset"  # argument of evaluations inside `fit`
+_WITHIN_FIT = "_use_cached_eval_dataset"  # argument of evaluations inside `fit`
 
 
 class KerasOnTorch(OnTorch):
     """Records updates and what `evaluate` returns, and marks the passes of `predict`."""
 
     package = "keras"
-    source = "keras"
     version_in = "keras.src.version"  # the package itself is not fully imported yet
 
     def _wrap(self, patches: Patches) -> None:
@@ -30,25 +30,18 @@ class KerasOnTorch(OnTorch):
         layer = import_module("keras.src.backend.torch.layer").TorchLayer
         optimizer = import_module("keras.src.optimizers.base_optimizer").BaseOptimizer
         callbacks = import_module("keras.src.callbacks.callback_list").CallbackList
+        epochs, hook = Epochs(self._session), self._session.hook
         self._optimizers: IdentityMap[Any, KerasOptimizer] = IdentityMap()
-        patches.wrap(trainer, "evaluate", self._as_evaluation(title_of, metrics_of))
+        patches.wrap(trainer, "evaluate", self._as_evaluation(_title, _metrics))
         patches.wrap(trainer, "predict", self._in_mode(Mode.PREDICT))
-        patches.wrap(callbacks, "on_epoch_end", self._wrap_epoch_end)
+        for name, function in (
+            ("on_train_begin", lambda _callbacks, _logs=None: epochs.begin_training()),
+            ("on_epoch_end", lambda _callbacks, epoch, logs=None: epochs.end_epoch(epoch, logs)),
+            ("on_train_end", lambda callbacks, _logs=None: epochs.end_training(callbacks)),
+        ):
+            patches.wrap(callbacks, name, calling_first(hook("keras", function, None)))
         patches.wrap(optimizer, "apply", self._wrap_apply)
         patches.wrap(layer, "_track_variables", self._wrap_tracking)
-
-    def _wrap_epoch_end(self, original: Function) -> Function:
-        note = self._note
-
-        def call(callbacks: Any, epoch: int, logs: Any = None) -> Any:
-            note(logs or {})
-            try:
-                return original(callbacks, epoch, logs)
-            except BaseException as error:
-                drop_frame(error)
-                raise
-
-        return call
 
     def _wrap_apply(self, original: Function) -> Function:
         find = self._session.guard.shield("optimizers", self._find, None)
@@ -100,14 +93,10 @@ class KerasOnTorch(OnTorch):
             self._torch.names.name(variable.value, variable.path)
 
 
-def title_of(_model: Any, *_args: Any, **kwargs: Any) -> str:
+def _title(_model: Any, *_args: Any, **kwargs: Any) -> str:
     """The title of an evaluation inside `fit`; others are named after their call site."""
-    return "validation" if kwargs.get(WITHIN_FIT) else ""
+    return "validation" if kwargs.get(_WITHIN_FIT) else ""
 
 
-def metrics_of(model: Any, result: Any) -> list[Mapping[str, Any]]:
-    """The metrics: a mapping, or values in the order of the model's metrics."""
-    if isinstance(result, Mapping):
-        return [result]
-    values = result if isinstance(result, list) else [result]
-    return [dict(zip(model.metrics_names, values, strict=False))]
+def _metrics(model: Any, result: Any) -> list[Mapping[str, Any]]:
+    return [named(model, result)]

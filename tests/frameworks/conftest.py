@@ -1,0 +1,5 @@
+"""Fixtures of tests with popular libraries."""
+
+from tests.journeys.conftest import sonde
+
+__all__ = ["sonde"]
