@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
 
 from sonde.hook.frameworks.keras import Keras
 from tests.fakes.session import Recorded, watched
@@ -120,9 +121,9 @@ class TorchTrainer(TorchLayer):
 
     def predict(self, points: torch.Tensor) -> torch.Tensor:
         self.eval()
+        batches = DataLoader(TensorDataset(points), batch_size=8)
         with torch.no_grad():
-            result: torch.Tensor = self(points)
-        return result
+            return torch.cat([self(batch) for (batch,) in batches])
 
 
 printed: list[float] = []

@@ -139,9 +139,7 @@ class KerasOnCompiledBackend(Adapter):
 
         def call(callbacks: Any, batch: int, logs: Any = None) -> Any:
             if is_counted(callbacks):
-                note(
-                    logs, 1 if batch == self._first_batch else self._batches_until(callbacks, batch)
-                )
+                note(logs, self._batches_until(callbacks, batch))
                 count()
             else:
                 ends(callbacks, batch, logs)
@@ -165,6 +163,8 @@ class KerasOnCompiledBackend(Adapter):
 
     def _batches_until(self, callbacks: Any, batch: int) -> int:
         """How many batches a program has computed: fewer than usual at the end of an epoch."""
+        if batch == self._first_batch:
+            return 1
         end = (callbacks.params or {}).get("steps") or batch + 1
         return max(1, min(batch + 1, end) - self._first_batch)
 

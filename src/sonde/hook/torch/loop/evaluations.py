@@ -128,6 +128,9 @@ class Evaluations:
         done = self._steps_done()
 
         def settled(at: StepId) -> None:
+            if at[0] == Mode.PREDICT:
+                forward.batch = None
+                return
             if at[0] == Mode.TRAIN or at[1] < 0:
                 self._unused_passes += forward.kind is not Pass.EVAL
                 forward.batch = None
