@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(600)
 
 _PROGRAMS = Path(__file__).parent / "keras_programs"
 _RECORDING = (*COMMAND, "run", "--quiet", "--name", "job", "--save", "weights:values,every=10")
-_EVERY_STEP = "[budget]\noverhead_percent = 1000\n"
+_EVERY_STEP = "[budget]\noverhead_percent = 100\n"
 _STEPS = 42  # four epochs of ten batches, and two single ones
 _SIZES = (*[32] * 9, 12)  # of the batches of an epoch
 
@@ -231,3 +231,27 @@ model.fit(numpy.ones((90, 4)), numpy.ones((90, 1)), 10, epochs=1_000_000, verbos
     assert eventually(lambda: launcher.poll() is not None)
     assert sonde.status()["state"] == "stopped"
     assert sonde.status()["exit"]["reason"] == "stopped"
+
+
+@pytest.mark.parametrize("steps", ["compiled", "eager"])
+def test_a_loop_with_a_gradient_tape_is_recorded(sonde: Sonde, steps: str) -> None:
+    (sonde.folder / "sonde.toml").write_text(_EVERY_STEP)
+    variables = {**environment(BACKENDS[2]), "STEPS": steps}
+    path = str(_PROGRAMS / "custom_loop.py")
+    words = ("run", "--quiet", "--no-report", "--name", "job", PYTHON, path)
+    recorded = sonde.run(*words, env=variables, capture_output=True).stdout.decode()
+    alone = subprocess.run([PYTHON, path], env=variables, capture_output=True, check=True)
+    assert recorded == alone.stdout.decode()
+    printed = [line.split()[1] for line in recorded.splitlines() if line.startswith("loss")]
+    job = open_job(str(sonde.job_folder("job")))
+    losses = [row["value"] for row in job.scalars("loss").to_arrow().to_pylist()]
+    assert losses == [float.fromhex(value) for value in printed]
+    assert job.summary["steps"] == {"train": 30}
+    phases = job.summary["phases"]["train"]["percent"]
+    assert phases["data_wait"] > 0
+    assert ("optimizer" in phases) is (steps == "eager")
+    names = {row["name"] for row in job.tensors().to_arrow().to_pylist()}
+    assert "sequential/dense/kernel" in names
+    assert ("gradient/sequential/dense/kernel" in names) is (steps == "eager")
+    [missing] = job.summary["not_collected"]
+    assert ("gradients" in missing["what"]) is (steps == "compiled")

@@ -12,6 +12,7 @@ EventRow = tuple[str, str, str, int, int, int, str, str]
 
 LANE = "main"
 _TRAIN, _STEP = Mode.TRAIN.value, EventCategory.STEP.value
+_PHASE = EventCategory.PHASE.value
 
 
 class CountedSteps:
@@ -53,6 +54,10 @@ class CountedSteps:
         """Record optimizer steps of the current step, given as pairs of optimizer and end time."""
         for optimizer, end_ns in stepped:
             self._open.update(optimizer, end_ns, is_skipped=False)
+
+    def add_past_span(self, phase: str, start_ns: int, end_ns: int) -> None:
+        """Add a phase of the current step that has ended before."""
+        self._open.spans.append((phase, _PHASE, start_ns, end_ns - start_ns))
 
     def add_passes(self, mode: str, start_ns: int, ends_ns: Sequence[int]) -> None:
         """Add consecutive steps of an evaluation or prediction with these end times."""

@@ -33,7 +33,7 @@ _STEPS = {
     "torch": "no optimizer step and no backward pass",
     "xgboost": "no boosting round in a process that Sonde records",
     "lightgbm": "no boosting round in a process that Sonde records",
-    "keras": "no batch of `fit` or `train_on_batch`",
+    "keras": "no batch of `fit`, and no update of a Keras optimizer in a loop that Sonde detects",
 }
 _UNDER_KERAS = ("tensorflow", "jax")  # which imports them
 _UNRECORDED = "unrecorded"

@@ -34,10 +34,9 @@ def _hooks_for(modules: Container[str]) -> Adapter:
     if on_torch in modules:
         hooks = import_module("sonde.hook.keras.on_torch").KerasOnTorch()
         return hooks
-    model = (
-        import_module("sonde.hook.keras.jax_model").JaxModel
-        if on_jax in modules
-        else import_module("sonde.hook.keras.tensorflow_model").TensorFlowModel
-    )
-    hooks = import_module("sonde.hook.keras.on_compiled").KerasOnCompiledBackend(model)
+    if on_jax in modules:
+        model = import_module("sonde.hook.keras.jax_model").JaxModel
+        hooks = import_module("sonde.hook.keras.on_compiled").KerasOnCompiledBackend(model)
+    else:
+        hooks = import_module("sonde.hook.keras.on_tensorflow").KerasOnTensorFlow()
     return hooks

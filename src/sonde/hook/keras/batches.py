@@ -2,27 +2,23 @@
 
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import ceil, isfinite
+from math import isfinite
 from typing import Any
 
-from sonde.clock import NANOSECONDS
-from sonde.formats import format_duration, format_percent
+from sonde.hook.keras.counted_means import LOSS, CountedMeans
 from sonde.hook.keras.model import KerasModel
 from sonde.hook.keras.running_means import Mean, RunningMeans
 from sonde.hook.keras.tensor_inspector import TensorInspector
 from sonde.hook.round_counter import Columns, CountedRounds, RoundCounter
 from sonde.hook.session import Session
-from sonde.records.notice import NoticeKind
 from sonde.records.observation import ObservationKind
 from sonde.records.step import EventCategory, Mode
 
 COMPILED_STEP = "compiled_step"  # the phase of a batch in which its program is started
 
 _TRAIN = Mode.TRAIN.value
-_LOSS, _LEARNING_RATE = "loss", "learning_rate"
+_LEARNING_RATE = "learning_rate"
 _READ_SECONDS = 0.5  # until losses are visible to readers
-_NOTED_LOSS_NS = 6_000  # cost of a noted loss
-_REPORTED_FACTOR = 4
 
 
 class Batches:
@@ -32,6 +28,7 @@ class Batches:
         self._session = session
         self._inspector = TensorInspector(session)
         self.counter = RoundCounter(session, self._inspector, self._record_counted)
+        self.counted = CountedMeans(session, self.counter)
         self._means = RunningMeans()
         self._read_at = 0.0
         self._trainings = 0
@@ -40,10 +37,8 @@ class Batches:
         self._may_have_new_rate = True
         self._start_ns = 0  # of the current batch
         self._is_inspected = False
-        self._noted_every = self._reported_every = 1  # counted batches
-        self._unnoted = 0  # counted batches since the last noted mean
-        self._latest_ns = 0  # end of the latest program that computed several batches
-        self.is_in_batch = False
+        self.is_in_batch = False  # that is recorded by itself
+        self.is_in_program = False  # of `fit` or `train_on_batch`
         self.model: KerasModel | None = None
         session.listeners.on_begin(self._reset)
         session.listeners.on_end(self.read_losses)
@@ -87,12 +82,15 @@ class Batches:
             self._session.steps.data_wait(start_ns, is_exhausted=False)
             self._start_ns = self._session.clock.now_ns()
 
-    def end_batch(self, logs: Mapping[str, Any], batches: int = 1) -> None:
+    def end_batch(
+        self, logs: Mapping[str, Any], batches: int = 1, phase: str = COMPILED_STEP
+    ) -> None:
         """End a batch, or several that one program has computed.
 
         Args:
             logs: The running means.
             batches: Their number.
+            phase: What took the time since its data arrived; empty if its phases are recorded.
         """
         session, model = self._session, self.model
         if model is None or not self.is_in_batch:
@@ -101,10 +99,11 @@ class Batches:
         steps = session.steps
         if batches > 1:
             self._add_earlier(batches - 1)
-        steps.span(COMPILED_STEP, self._start_ns, EventCategory.USER.value)
+        if phase:
+            steps.span(phase, self._start_ns, EventCategory.USER.value)
         number = steps.counts[_TRAIN]
-        if _LOSS in logs:
-            self._means.add(Mean(number, session.clock.now_ns(), logs[_LOSS]), batches)
+        if LOSS in logs:
+            self._means.add(Mean(number, session.clock.now_ns(), logs[LOSS]), batches)
         self._is_inspected = self._inspector.is_due()
         if self._may_have_new_rate or self._is_read_due():
             self.read_losses()
@@ -119,30 +118,7 @@ class Batches:
             return
         self.counter.begin_if_worthwhile(self._rounds, subject, _means_of)
         if self.counter.is_counting:
-            self._noted_every, self._unnoted = self._affordable_interval(), 0
-            self._latest_ns = self._session.clock.now_ns()
-
-    def note(self, logs: Mapping[str, Any] | None, batches: int) -> None:
-        """Note the mean of a batch that is only counted.
-
-        Args:
-            logs: The running means.
-            batches: The number of batches that its program has computed.
-        """
-        if batches > 1:
-            self._note_earlier(batches)
-        self._unnoted += batches
-        if self._unnoted >= self._noted_every and logs and _LOSS in logs:
-            self.counter.note((logs[_LOSS], self._unnoted))
-            self._unnoted = 0
-
-    def _note_earlier(self, batches: int) -> None:
-        """Note the ends of batches that one program has computed before the last one."""
-        now_ns = self._session.clock.now_ns()
-        length_ns = (now_ns - self._latest_ns) // batches
-        for position in range(1, batches):
-            self.counter.note(self._latest_ns + position * length_ns)
-        self._latest_ns = now_ns
+            self.counted.begin()
 
     def read_losses(self) -> None:
         """Record the losses of the batches so far; waits for the device."""
@@ -157,9 +133,9 @@ class Batches:
         for loss in losses:
             at = (_TRAIN, loss.step)
             if isfinite(loss.value):
-                session.recorder.scalar_at(_LOSS, loss.value, loss.time_ns, at)
+                session.recorder.scalar_at(LOSS, loss.value, loss.time_ns, at)
             else:  # informs listeners
-                session.recorder.scalar(_LOSS, loss.value, at=at)
+                session.recorder.scalar(LOSS, loss.value, at=at)
         self._read_at = session.clock.seconds()
 
     def _is_read_due(self) -> bool:
@@ -183,7 +159,7 @@ class Batches:
         self._start_ns = ends_ns[-1]
 
     def _record_counted(self, rounds: CountedRounds) -> None:
-        positions, means = rounds.columns[_LOSS][_LOSS]
+        positions, means = rounds.columns[LOSS][LOSS]
         noted: Iterable[tuple[int, Any]] = zip(positions, means, strict=True)
         for position, (mean, batches) in noted:
             time_ns = rounds.ends_ns[position]
@@ -191,27 +167,11 @@ class Batches:
         self._rounds += len(rounds.ends_ns)
         self.read_losses()
 
-    def _affordable_interval(self) -> int:
-        """How many batches share a loss, so that losses stay within the budget."""
-        session = self._session
-        budget, seconds = session.overhead.budget, session.steps.latest_seconds
-        allowed_ns = budget.share * seconds * NANOSECONDS
-        every = max(1, ceil(_NOTED_LOSS_NS / max(allowed_ns, 1.0)))
-        if every >= _REPORTED_FACTOR * self._reported_every:
-            self._reported_every = every
-            reason = (
-                f"each is the mean of about {every} batches: a batch takes "
-                f"{format_duration(seconds)}, and Sonde may use {format_percent(budget.percent)} "
-                "of it"
-            )
-            session.store.notice(NoticeKind.CHANGED, "losses", reason)
-        return every
-
 
 def _means_of(_count: int, results: Sequence[tuple[int, Any]]) -> Columns:
     """The noted means of counted batches, by position."""
     positions = [position for position, _ in results]
-    return {_LOSS: {_LOSS: (positions, [mean for _, mean in results])}}
+    return {LOSS: {LOSS: (positions, [mean for _, mean in results])}}
 
 
 def reference_to(subject: object) -> Callable[[], object]:

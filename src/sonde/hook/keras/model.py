@@ -15,6 +15,7 @@ Array = npt.NDArray[Any]
 Kinds = tuple[TensorKind, ...]
 
 WEIGHT, BIAS = (TensorKind.WEIGHT,), (TensorKind.BIAS,)
+GRADIENT = (TensorKind.GRADIENT,)
 STATE = (TensorKind.OPTIMIZER_STATE,)
 _LOSS, _LOSS_TRACKER = "loss", "_loss_tracker"
 
@@ -26,7 +27,7 @@ class KerasModel(ABC):
     title: ClassVar[str]
     trainer: ClassVar[str]  # the class that trains
     iterator: ClassVar[str] = ""  # the class that iterates over data in Python, if one does
-    not_collected: ClassVar[str]  # what happens inside compiled programs
+    not_collected: str  # what happens inside compiled programs
 
     def __init__(self, model: Any, *, resets_mean: bool = False) -> None:
         """Prepare to read a model.

@@ -45,7 +45,7 @@ class KerasOnCompiledBackend(Adapter):
         self._batches, self._passes = Batches(session), Passes(session)
         self._epochs = Epochs(session)
         self._first_batch = 0  # of the current execution
-        self._is_reported = False
+        self._reported: set[str] = set()
         self._wrap_callbacks()
         trainers = import_module(f"keras.src.backend.{self._model.backend}.trainer")
         trainer, wrap = getattr(trainers, self._model.trainer), self._patches.wrap
@@ -100,11 +100,11 @@ class KerasOnCompiledBackend(Adapter):
     def _begin(self, model: KerasModel) -> None:
         self._batches.begin_training(model)
         self._epochs.begin_training()
-        if not self._is_reported:
-            self._is_reported = True
-            reason = f"Keras computes a batch in one compiled program of {self._model.title}"
+        if model.not_collected not in self._reported:
+            self._reported.add(model.not_collected)
+            reason = f"Sonde does not look inside the computations of {model.title}"
             kind = NoticeKind.NOT_COLLECTED
-            self._session.store.notice(kind, self._model.not_collected, reason)
+            self._session.store.notice(kind, model.not_collected, reason)
 
     def _begin_epoch(self, _callbacks: Any, _epoch: int, _logs: Any = None) -> None:
         self._batches.begin_epoch()
@@ -121,7 +121,7 @@ class KerasOnCompiledBackend(Adapter):
         begins, is_counted = self._hook(self._batches.begin_batch), self._is_counted
 
         def call(callbacks: Any, batch: int, logs: Any = None) -> Any:
-            self._first_batch = batch
+            self._first_batch, self._batches.is_in_program = batch, True
             if not is_counted(callbacks):
                 begins()
             try:
@@ -134,10 +134,11 @@ class KerasOnCompiledBackend(Adapter):
 
     def _wrap_batch_end(self, original: Function) -> Function:
         ends, is_counted = self._hook(self._end_batch), self._is_counted
-        note = self._session.guard.shield(_KERAS, self._batches.note, None)
+        note = self._session.guard.shield(_KERAS, self._batches.counted.note, None)
         count = self._batches.counter.counting_hook()
 
         def call(callbacks: Any, batch: int, logs: Any = None) -> Any:
+            self._batches.is_in_program = False
             if is_counted(callbacks):
                 note(logs, self._batches_until(callbacks, batch))
                 count()
@@ -170,18 +171,21 @@ class KerasOnCompiledBackend(Adapter):
 
     def _wrap_train_on_batch(self, original: Function) -> Function:
         begins, ends = self._hook(self._begin_single), self._hook(self._end_single)
-        note = self._session.guard.shield(_KERAS, self._batches.note, None)
+        note = self._session.guard.shield(_KERAS, self._batches.counted.note, None)
         count, is_counted = self._batches.counter.counting_hook(), self._is_counted
 
         def call(model: Any, *args: Any, **kwargs: Any) -> Any:
             was_counted = is_counted(model)
             if not was_counted:
                 begins(model)
+            self._batches.is_in_program = True
             try:
                 result = original(model, *args, **kwargs)
             except BaseException as error:
                 drop_frame(error)
                 raise
+            finally:
+                self._batches.is_in_program = False
             if was_counted:
                 note(named(model, result), 1)
                 count()
