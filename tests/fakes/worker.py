@@ -16,6 +16,7 @@ from sonde.store.facts import encode_facts
 from sonde.store.format import (
     EVENTS,
     FAMILIES,
+    LOGS,
     OBSERVATIONS,
     OPERATIONS,
     SCALARS,
@@ -95,6 +96,11 @@ class FakeWorker:
         self.span("step", 0.0, begin + rest, number, "step", mode=mode, detail=text)
         self.clock.advance(begin + rest)
         self._steps[mode] = self._steps.get(mode, 0) + 1
+        return self
+
+    def line(self, text: str, step: int = 0, stream: str = "stdout") -> "FakeWorker":
+        """Record a line of output."""
+        self.writer.add(LOGS, (self.clock.now_ns(), step, "train", stream, text))
         return self
 
     def operation(

@@ -94,7 +94,7 @@ export function Shell(): JSX.Element {
       {bundle && <BundleNote bundle={bundle} />}
       {isOpened.value && <HeadlineStrip />}
       {isOpened.value && page !== "overview" && <FindingsStrip />}
-      {isOpened.value && shown && ["nodes", "timeline"].includes(page) && <TimeBar />}
+      {isOpened.value && shown && ["nodes", "timeline", "logs"].includes(page) && <TimeBar />}
       <LostConnection />
       <main id="main" tabIndex={-1} data-page={page}>
         <Body />

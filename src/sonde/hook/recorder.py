@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sonde.hook.listeners import Listeners
 from sonde.hook.pending_rows import Rows
 from sonde.hook.steps import FinishedStep, StepId, Steps
-from sonde.store.format import EVENTS, OBSERVATIONS, OPERATIONS, SCALARS
+from sonde.store.format import EVENTS, LOGS, OBSERVATIONS, OPERATIONS, SCALARS
 
 if TYPE_CHECKING:
     from sonde.hook.counted_steps import EventRow
@@ -18,7 +18,7 @@ class Recorder:
     """Adds rows to the current step, at the current time or at the time of a replayed event."""
 
     def __init__(self, now_ns: Callable[[], int], listeners: Listeners) -> None:
-        self.rows = Rows(EVENTS, SCALARS, OBSERVATIONS, OPERATIONS)
+        self.rows = Rows(EVENTS, SCALARS, OBSERVATIONS, OPERATIONS, LOGS)
         # bound methods for speed: called for every span, and by profilers in any thread
         self.event: Callable[[EventRow], None] = self.rows.adder(EVENTS)
         self.operation = self.rows.adder(OPERATIONS)

@@ -18,6 +18,7 @@ from sonde.hook.budget import COLD, ENTRY_NS
 from sonde.hook.heartbeat import heartbeat_of
 from sonde.hook.hook_state import HookState
 from sonde.hook.listeners import Listeners
+from sonde.hook.output_lines import OUTPUT, OutputLines
 from sonde.hook.overhead_account import Overhead, Resting, Result
 from sonde.hook.profile_windows import Windows
 from sonde.hook.recorder import Recorder
@@ -73,6 +74,7 @@ class Session:
             worker = worker_placement()
             cls._current = cls(worker, hook_settings(), SystemClock(worker.clock_anchor_ns))
             os.register_at_fork(after_in_child=cls._current.reset)
+            cls._current.guard.call(OUTPUT, OutputLines(cls._current).install, None)
         return cls._current
 
     def reset(self) -> None:

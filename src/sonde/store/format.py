@@ -144,6 +144,19 @@ FINDINGS = Family(
     ),
 )
 
+LOGS = Family(
+    "logs",
+    "output lines",
+    (
+        ("time_ns", INTEGER),
+        ("step", INTEGER),
+        ("mode", TEXT),
+        ("stream", TEXT),
+        ("text", TEXT),
+    ),
+    step_column="step",
+)
+
 NOTICES = Family(
     "notices",
     "notices",
@@ -159,5 +172,8 @@ NOTICES = Family(
 
 FAMILIES = {
     family.name: family
-    for family in (SYSTEM, EVENTS, SCALARS, STATISTICS, OBSERVATIONS, OPERATIONS, FINDINGS, NOTICES)
+    for family in (
+        *(SYSTEM, EVENTS, SCALARS, STATISTICS, OBSERVATIONS),
+        *(OPERATIONS, FINDINGS, NOTICES, LOGS),
+    )
 }

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from sonde.errors import DamagedError, KeyMissingError, NoSpaceError
 from sonde.store.backends import Backend, Entry
 from sonde.store.facts import decode_facts, encode_facts
-from sonde.store.format import EVENTS, OPERATIONS, STATISTICS, SYSTEM
+from sonde.store.format import EVENTS, LOGS, OPERATIONS, STATISTICS, SYSTEM
 from sonde.store.layout import MANIFEST_SUFFIX, ROLLUP_SUFFIX, SEALED_SUFFIX, SegmentName
 from sonde.store.manifest import Manifest
 from sonde.store.owned import is_ours
 
 REMOVED = "removed.json"
-_RAW_FAMILIES = {SYSTEM.name, EVENTS.name, OPERATIONS.name, STATISTICS.name}
+_RAW_FAMILIES = {SYSTEM.name, EVENTS.name, OPERATIONS.name, STATISTICS.name, LOGS.name}
 _RAW_FOLDERS = {"values", "profiles"}
 
 

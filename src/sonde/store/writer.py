@@ -22,7 +22,7 @@ SEGMENT_SECONDS = 600.0
 SEGMENT_BYTES = 8 * 1024 * 1024
 
 # columns with texts from the script, which may contain secrets
-_CHOSEN_TEXTS = {"name", "subject", "module", "lane", "detail"}
+_CHOSEN_TEXTS = {"name", "subject", "module", "lane", "detail", "text"}
 
 
 @dataclass(slots=True)

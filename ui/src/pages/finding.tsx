@@ -11,7 +11,7 @@ import { formatDuration, formatValue } from "../format";
 import type { TableSpec } from "../generated/chart_specs";
 import { headline } from "../headline";
 import { MetricLines } from "../nodes/metric_lines";
-import type { Range } from "../range";
+import { type Range, rangeText } from "../range";
 import { always, useResource } from "../resource";
 import { linkTo, route } from "../router";
 import { Code, FindingTree } from "../rules/finding_view";
@@ -26,6 +26,7 @@ import "../nodes/nodes.css";
 import "./pages.css";
 
 const MIN_STEPS = 40;
+const OUTPUT_SECONDS = 5;
 
 /** The steps to show around a finding: as many before it as it lasts, and half as many after. */
 export function stepsAround(step: readonly [number, number]): Range {
@@ -147,6 +148,11 @@ function Summary({ finding, range, lost }: SummaryProps): JSX.Element {
               Show on Nodes
             </a>
           )}
+          {range && (
+            <a class="button" href={linkTo("logs", undefined, { t: outputAround(range) })}>
+              Show output
+            </a>
+          )}
           {finding.tensor && (
             <a class="button" href={linkTo("tensors", undefined, { tensors: finding.tensor })}>
               Show tensor
@@ -166,6 +172,10 @@ function Summary({ finding, range, lost }: SummaryProps): JSX.Element {
     </section>
   );
 }
+
+/** The time of a finding and some seconds around it. */
+const outputAround = ([from, to]: Range): string =>
+  rangeText([Math.max(0, from - OUTPUT_SECONDS), to + OUTPUT_SECONDS]);
 
 /** Where and since when, how often, and what it costs. */
 export function placeRows(

@@ -4,6 +4,7 @@ import type { ComponentType } from "preact";
 import { ComparePage } from "./compare";
 import { FindingPage } from "./finding";
 import { JobsPage } from "./jobs";
+import { LogsPage } from "./logs";
 import { NodesPage } from "./nodes";
 import { OverviewPage } from "./overview";
 import { RulesPage } from "./rules";
@@ -25,6 +26,7 @@ export const pages: Readonly<Record<string, Page>> = {
   nodes: { title: "Nodes", component: NodesPage, ofJob: true },
   tensors: { title: "Tensors", component: TensorsPage, ofJob: true },
   timeline: { title: "Timeline", component: TimelinePage, ofJob: true },
+  logs: { title: "Logs", component: LogsPage, ofJob: true },
   finding: { title: "Finding", component: FindingPage, ofJob: true, isHidden: true },
   rules: { title: "Rules", component: RulesPage, ofJob: true },
 };

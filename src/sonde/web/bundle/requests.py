@@ -145,6 +145,7 @@ def _summary(outline: JobOutline) -> Iterator[ApiRequest]:
         yield ApiRequest(Topic.SUMMARY, f"charts/{name}")
     for node in outline.nodes:
         yield ApiRequest(Topic.NODES, "metrics", {"node": node})
+    yield ApiRequest(Topic.SUMMARY, "logs")
 
 
 def _whole_job(outline: JobOutline) -> Iterator[ApiRequest]:
