@@ -123,9 +123,14 @@ def _pauses(table: StepTable) -> Iterator[list[int]]:
 
 
 def _is_outside(times_ns: Instants, intervals: Sequence[Sequence[int]]) -> BoolArray:
+    """Whether each of the sorted times is in none of the intervals, most of which are long past."""
     is_outside = np.ones(len(times_ns), dtype=np.bool_)
+    if not len(times_ns):
+        return is_outside
+    first_ns, last_ns = int(times_ns[0]), int(times_ns[-1])
     for start_ns, end_ns in intervals:
-        is_outside &= (times_ns < start_ns) | (times_ns > end_ns)
+        if start_ns <= last_ns and end_ns >= first_ns:
+            is_outside &= (times_ns < start_ns) | (times_ns > end_ns)
     return is_outside
 
 
