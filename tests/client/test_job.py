@@ -87,4 +87,4 @@ def test_a_job_of_a_newer_format_does_not_hide_the_others(
         FakeJob(str(tmp_path / "new")).end()
     assert [job.name for job in sonde.list_jobs(str(tmp_path))] == ["old"]
     assert "pip install -U sonde" in caplog.text
-    assert COMMANDS.load("jobs")().execute(Namespace(store=str(tmp_path), json=True)) == 0
+    assert COMMANDS.load("jobs")().execute(Namespace(store=str(tmp_path), query="", json=True)) == 0
