@@ -16,8 +16,8 @@ from tests.journeys.sonde_cli import COMMAND, PYTHON, STORE, plain_environment
 from tests.journeys.warm_python import WarmPython
 
 FOLDER = Path(__file__).parent / "training"
-_HELPERS = ("recorded_group", "visible_effects", "reporting")
-NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in _HELPERS)
+_OF_OTHER_TESTS = ("recorded_group", "visible_effects", "reporting", "hook_of_old_client")
+NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in _OF_OTHER_TESTS)
 
 ALONE = "alone"
 BY_DEFAULT = "by default"

@@ -143,7 +143,8 @@ def _become(
         sys.path[0] = str(Path(script).parent)
     if "PYTHONPATH" in environment:
         sys.path[1:1] = environment["PYTHONPATH"].split(os.pathsep)
-        import_module("sitecustomize")  # as at the start of Python
+        with suppress(ImportError):  # as at the start of Python
+            import_module("sitecustomize")
     main = ModuleType("__main__")
     names: dict[str, Any] = vars(main)
     if words[0] != "-c":
