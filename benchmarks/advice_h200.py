@@ -5,6 +5,8 @@ each program of `advice_cases` twice under `sonde run`: as it is, and with the r
 advice names. Programs start early to import torch, but train one at a time. Results and recorded
 jobs are saved to the folder after each case. `--evaluate` runs today's rules on saved jobs, on any
 machine that has the dependencies of `sonde`.
+
+The table has not been measured yet: `benchmarks/results` has no advice_h200.json.
 """
 
 import argparse

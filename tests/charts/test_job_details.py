@@ -10,7 +10,8 @@ from tests.fakes.reported import LEAD_SECONDS, Reported
 def test_stage_durations_add_up_to_the_job_duration(reported: Reported) -> None:
     spec = built(reported, "job_details", Facts)
     facts = {fact.name: fact.value for fact in spec.facts}
-    assert len(facts) == 11
+    assert len(facts) == 12
+    assert facts["cost"] == "8 min of GPU time"
     groups = [
         facts[f"{stage}_duration"] for stage in ("initialization", "training_loop", "finalization")
     ]

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,11 @@ class FakeJob:
         self._document("start", self._attempt())
         self.writer = Writer(self.backend, node_folder(node), self.clock)
         self._series: dict[tuple[str, ...], tuple[Series, ...]] = {}
+
+    def start(self, **facts: Any) -> "FakeJob":
+        """Change facts about the start of the command."""
+        self._document("start", replace(self._attempt(), **facts))
+        return self
 
     def record(
         self, curves: Curves, every_seconds: float = 0.5, ticks_per_flush: int = 4

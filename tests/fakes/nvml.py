@@ -10,6 +10,10 @@ from types import SimpleNamespace
 class NVMLError(Exception):
     """The error of the library."""
 
+    def __init__(self, value: object = 3) -> None:
+        super().__init__(value)
+        self.value = value
+
 
 @dataclass
 class FakeGpu:
@@ -29,6 +33,7 @@ class FakeGpu:
     pcie_replays: int = 0
     nvlink_kib: dict[int, int] = field(default_factory=lambda: {138: 0, 139: 0})
     processes: list[SimpleNamespace] = field(default_factory=list)
+    process_utilization: dict[int, int] = field(default_factory=dict)  # percent by PID
 
 
 class FakeNvml:
@@ -36,6 +41,7 @@ class FakeNvml:
 
     NVMLError = NVMLError
     NVML_SUCCESS = 0
+    NVML_ERROR_NOT_FOUND = 6
     NVML_TEMPERATURE_GPU = 0
     NVML_CLOCK_SM = 1
     NVML_CLOCK_MEM = 2
@@ -73,6 +79,15 @@ class FakeNvml:
     def nvmlDeviceGetMemoryInfo(self, gpu: FakeGpu) -> SimpleNamespace:
         self._called("nvmlDeviceGetMemoryInfo")
         return SimpleNamespace(used=gpu.memory_used, total=gpu.memory_total)
+
+    def nvmlDeviceGetProcessUtilization(self, gpu: FakeGpu, _since: int) -> list[SimpleNamespace]:
+        self._called("nvmlDeviceGetProcessUtilization")
+        if not gpu.process_utilization:
+            raise NVMLError(self.NVML_ERROR_NOT_FOUND)
+        return [
+            SimpleNamespace(pid=pid, timeStamp=1, smUtil=percent)
+            for pid, percent in gpu.process_utilization.items()
+        ]
 
     def nvmlDeviceGetPowerUsage(self, gpu: FakeGpu) -> int:
         self._called("nvmlDeviceGetPowerUsage")

@@ -80,10 +80,11 @@ class ProfiledStep:
         phases: Mapping[str, float] | None = None,
         device: str = GPU,
         uri: str = "",
+        device_name: str = "",
     ) -> FakeJob:
         """A job in which this step was profiled; unprofiled steps take `step_seconds`."""
         job = FakeJob(uri)
-        worker = job.worker(device=device)
+        worker = job.worker(device=device, device_name=device_name)
         for step in range(steps):
             if step != PROFILED_STEP:
                 worker.step(step, phases or {"forward": step_seconds})

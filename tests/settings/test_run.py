@@ -113,7 +113,7 @@ def test_every_key_of_a_file_is_applied(tmp_path: Path) -> None:
                 "[budget], [job], [profile], [report], [rules], [save], [system]",
             ),
         ),
-        ("[job]\nstore = '/data'", ("store", "'/data'", "Valid keys: name")),
+        ("[job]\nstore = '/data'", ("store", "'/data'", "Valid keys: name, price_per_gpu_hour")),
         ("[system]\ninterval = '1ms'", ("interval", "'1ms'", "100ms to 60s")),
         ("[system]\ninterval = 1", ("interval", "1", "string in quotes")),
         ("[job]\nname = true", ("name", "True", "string in quotes")),

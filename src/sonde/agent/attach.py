@@ -72,6 +72,7 @@ def attach(
         process_pid=target.pid,
         launcher=this_process(),
         interval_seconds=settings.interval_seconds,
+        price_per_gpu_hour=settings.price_per_gpu_hour,
     )
     recording.start(attempt)
     while not stop_requested.is_set() and not process.has_ended(_POLL_SECONDS):

@@ -188,6 +188,7 @@ class Launcher:
             process_pid=pid,
             launcher=this_process(),
             interval_seconds=self._settings.interval_seconds,
+            price_per_gpu_hour=self._settings.price_per_gpu_hour,
             run_id=self._run_id,
             spool=str(self._relay.spool.folder) if self._relay else "",
         )

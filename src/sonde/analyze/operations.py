@@ -225,6 +225,7 @@ class Profile:
     operations: Operations
     phases: Phases = field(default_factory=Phases)
     steps: int = 0
+    flops: float | None = None  # of matrix products and attention per step; None if unknown
 
     @cached_property
     def start_ns(self) -> int:

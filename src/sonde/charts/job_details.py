@@ -1,15 +1,19 @@
-"""Start, end and duration of a job and its stages."""
+"""Start, end and duration of a job and its stages, its efficiency and its cost."""
+
+from collections.abc import Iterator
 
 from sonde.charts._chart import Chart, ChartSize, OverviewPlace, OverviewSection
 from sonde.clock import iso
 from sonde.formats import format_duration, format_local_time
 from sonde.records.chart import Cell, Fact, Facts, Spec
 from sonde.records.step import Stage
+from sonde.results.cost import cost_text
+from sonde.results.efficiency import read_cost, read_efficiency
 from sonde.results.job import JobResults
 
 
 class JobDetails(Chart):
-    """Start and end of the job, and the duration of its stages."""
+    """Start and end of the job, the duration of its stages, its FLOP/s and its cost."""
 
     title = "Job details"
     overview = OverviewPlace(OverviewSection.SUMMARY, order=3, size=ChartSize.TALL)
@@ -38,6 +42,7 @@ class JobDetails(Chart):
             if stage in spans:
                 name, share = f"{stage.value}_percent", spans[stage].percent
                 facts.append(Fact(name=name, title=f"{title} share", value=share, unit="percent"))
+        facts += _efficiency(job)
         return Facts(title=self.title, note=_sentence(status), facts=tuple(facts))
 
 
@@ -46,6 +51,19 @@ _TITLES = {
     Stage.INITIALIZATION: "Initialization",
     Stage.FINALIZATION: "Finalization",
 }
+
+
+def _efficiency(job: JobResults) -> Iterator[Fact]:
+    """FLOP/s, samples and tokens per second, and the cost, as far as they are known."""
+    efficiency, cost = read_efficiency(job), read_cost(job)
+    texts = (
+        ("rates", "Samples and tokens", efficiency.rates_text),
+        ("flops", "Achieved FLOP/s", efficiency.text),
+        ("cost", "Cost", cost_text(cost)),
+    )
+    for name, title, text in texts:
+        if text:
+            yield Fact(name=name, title=title, value=text)
 
 
 def _seconds(name: str, title: str, value: Cell) -> Fact:

@@ -24,10 +24,10 @@ class Advise(Command):
 
     def execute(self, options: Options) -> int:
         job = Job(find_job(options.job, options.store))
-        advice = job.advice()
+        advice, cost = job.advice(), job.cost
         if options.json:
-            print_json({"job": job.name, "advice": asdict(advice)})
+            print_json({"job": job.name, "advice": asdict(advice), "cost": cost and asdict(cost)})
         else:
-            for line in advice_lines(advice):
+            for line in advice_lines(advice, cost):
                 print_line(line)
         return 0

@@ -7,7 +7,7 @@ from sonde.agent.placement import placement
 from sonde.agent.registration import Registration, RunRequest, register
 from sonde.cli._command import Command, Options, add_json, print_json, print_note, store_uri
 from sonde.cli.options.actions import add_actions, with_actions
-from sonde.cli.options.recording import add_no_report, with_options
+from sonde.cli.options.recording import add_no_report, add_price, with_options
 from sonde.cli.options.rules import add_fail_on, add_no_rules, add_rules, exit_code, with_rules
 from sonde.clock import SystemClock
 from sonde.errors import JobExistsError
@@ -35,6 +35,7 @@ class Attach(Command):
         add_actions(parser)
         add_fail_on(parser)
         add_no_report(parser)
+        add_price(parser)
         parser.add_argument("--quiet", action="store_true", help="suppress Sonde's own output")
         add_json(parser)
 

@@ -18,7 +18,7 @@ from sonde.agent.terminal import is_awaited
 from sonde.cli._command import Command, Options, print_note, store_uri
 from sonde.cli.dashboard.process import check_installed, dashboard_process
 from sonde.cli.options.actions import add_actions, with_actions
-from sonde.cli.options.recording import add_no_report, with_options
+from sonde.cli.options.recording import add_no_report, add_price, with_options
 from sonde.cli.options.rules import add_fail_on, add_no_rules, add_rules, exit_code, with_rules
 from sonde.clock import SystemClock
 from sonde.errors import (
@@ -102,6 +102,7 @@ class Run(Command):
         add_actions(parser)
         add_fail_on(parser)
         add_no_report(parser)
+        add_price(parser)
         parser.add_argument(
             "--ui",
             action="store_true",

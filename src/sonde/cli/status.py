@@ -46,8 +46,10 @@ class Status(Command):
         document = {**job.summary, "resources": table, "unsent": unsent}
         document["report"] = _REPORT_STATES[writing] if writing is not False else ""
         if options.json:
+            cost = job.cost
             shown = {"headline": [asdict(figure) for figure in figures], "verdict": sentence}
-            print_json({**document, **shown})
+            use = {"efficiency": job.efficiency.document(), "cost": cost and asdict(cost)}
+            print_json({**document, **shown, **use})
         else:
             print_lines(status_lines(document, figures, sentence, width_of_output()))
         return 0

@@ -18,9 +18,11 @@ from sonde.read.jobs import has_begun, list_job_names
 from sonde.read.open_job import OpenJob
 from sonde.read.opening import MAX_READ_SECONDS, read_in_time
 from sonde.records.advice import Advice
+from sonde.records.cost import JobCost
 from sonde.report.storage import store_report, write_report
 from sonde.results.advice import advice_on
 from sonde.results.comparison import JobComparison
+from sonde.results.efficiency import Efficiency, read_cost, read_efficiency
 from sonde.results.findings import Findings, Judgement
 from sonde.results.headline import headline
 from sonde.results.job import JobResults
@@ -79,6 +81,16 @@ class Job(JobResults):
         """The recorded findings; if no rules have run on the job, those of `check()`."""
         recorded = self.judgement()
         return (recorded if len(recorded) else self.check()).findings
+
+    @property
+    def efficiency(self) -> Efficiency:
+        """Achieved FLOP/s and their share of the GPU's peak, samples and tokens per second."""
+        return read_efficiency(self)
+
+    @property
+    def cost(self) -> JobCost | None:
+        """GPU time, energy and price so far; None without GPUs."""
+        return read_cost(self)
 
     def advice(self) -> Advice:
         """What would make the job faster, the largest predicted speed-up first.

@@ -23,6 +23,7 @@ class AttachedFrameworks:
         self._numbered_at: StepId | None = None  # the last step that the script numbered itself
         self.wrap_hook: Callable[[Function], Function] = _unchanged  # hides Sonde's operations
         self.find_device: Callable[[], str] = _cpu
+        self.find_device_name: Callable[[], str] = _unknown
         self.may_begin: Callable[[], bool] = _always  # not in a process that only loads data
 
     def attach(self, name: str, adapter: "Adapter") -> None:
@@ -35,11 +36,13 @@ class AttachedFrameworks:
         *,
         wrap_hook: Callable[[Function], Function],
         find_device: Callable[[], str],
+        find_device_name: Callable[[], str],
         may_begin: Callable[[], bool],
     ) -> None:
         """Set the functions that the training framework provides."""
         self.name = name
-        self.wrap_hook, self.find_device, self.may_begin = wrap_hook, find_device, may_begin
+        self.wrap_hook, self.may_begin = wrap_hook, may_begin
+        self.find_device, self.find_device_name = find_device, find_device_name
 
     def add_versions(self, **versions: str) -> None:
         """Add package versions to the record of the worker."""
@@ -67,6 +70,10 @@ def _unchanged(hook: Function) -> Function:
 
 def _cpu() -> str:
     return "cpu"
+
+
+def _unknown() -> str:
+    return ""
 
 
 def _always() -> bool:

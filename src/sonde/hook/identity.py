@@ -22,6 +22,7 @@ def facts_of(
     framework: str,
     versions: Mapping[str, str],
     device: str,
+    device_name: str,
 ) -> WorkerInfo:
     """Describe this process before it is registered in the store."""
     return WorkerInfo(
@@ -36,6 +37,7 @@ def facts_of(
         framework=framework,
         versions=versions,
         device=device,
+        device_name=device_name,
     )
 
 

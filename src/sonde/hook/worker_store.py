@@ -93,6 +93,7 @@ class WorkerStore:
                 framework=frameworks.name,
                 versions=frameworks.versions,
                 device=frameworks.find_device(),
+                device_name=frameworks.find_device_name(),
             ),
         )
         folder = layout.worker_folder(self.info.rank)

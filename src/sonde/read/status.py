@@ -138,6 +138,7 @@ def _run(facts: JobFacts, attempt: NodeAttempt) -> RunDocument:
         "folder": attempt.attempt.folder,
         "pid": attempt.attempt.process_pid,
         "interval_seconds": attempt.attempt.interval_seconds,
+        "price_per_gpu_hour": attempt.attempt.price_per_gpu_hour,
         "git": dict(environment.git) if environment else {},
         "versions": dict(environment.versions) if environment else {},
         "machine": dict(environment.machine) if environment else {},

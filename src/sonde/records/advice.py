@@ -27,6 +27,7 @@ class Bottleneck(StrEnum):
     OPTIMIZER = "optimizer"
     COPIES = "copies"
     COMMUNICATION = "communication"
+    COMPILATION = "compilation"
     MEMORY = "memory"
     CLOCK = "clock"
     CORES = "CPU cores"
@@ -68,7 +69,7 @@ class Improvement:
     @property
     def speedup(self) -> float:
         """The largest predicted speed-up; 1 if none is predicted."""
-        return max((each.gain.speedup for each in self.remedies if each.gain), default=1.0)
+        return largest_speedup(self.remedies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,11 @@ class AdviceItem:
     rules: tuple[str, ...] = ()  # other rules with findings about the same bottleneck
     places: tuple[str, ...] = ()
 
+    @property
+    def speedup(self) -> float:
+        """The largest predicted speed-up; 1 if none is predicted."""
+        return largest_speedup(self.remedies)
+
 
 @dataclass(frozen=True, slots=True)
 class Advice:
@@ -111,6 +117,11 @@ class Advice:
     sentence: str
     items: tuple[AdviceItem, ...] = ()
     details: tuple[str, ...] = ()  # how close to the limit the job is; what data is missing
+
+
+def largest_speedup(remedies: Sequence[Remedy]) -> float:
+    """The largest predicted speed-up; 1 if none is predicted."""
+    return max((remedy.gain.speedup for remedy in remedies if remedy.gain), default=1.0)
 
 
 def best_first(remedies: Sequence[Remedy]) -> tuple[Remedy, ...]:

@@ -112,6 +112,7 @@ class RunDocument(TypedDict):
     folder: str
     pid: int | None
     interval_seconds: float
+    price_per_gpu_hour: float | None
     git: dict[str, Any]
     versions: dict[str, str]
     machine: dict[str, str]

@@ -67,6 +67,7 @@ class Attempt:
     interval_seconds: float
     run_id: str = ""  # in the environment of every process of the attempt, as SONDE_RUN_ID
     spool: str = ""  # the node's folder for data not yet sent to the store
+    price_per_gpu_hour: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

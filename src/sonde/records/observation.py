@@ -190,6 +190,12 @@ class ObservationKind(StrEnum):
         "`backward`, `device`, `loading`, `checkpoint`, `compiling`, or empty) and `stack`, the "
         "innermost frame last",
     )
+    RECOMPILATION = (
+        "recompilation",
+        "`torch.compile` compiled a function again. Subject: the function. Value: the seconds it "
+        "took. Detail: JSON with `line`, where the function is defined, and `reason`, the guard "
+        "that failed",
+    )
     OUTPUT_TIME = (
         "output-time",
         "Time that the training thread spent on printing, logging, formatting tensors, progress "

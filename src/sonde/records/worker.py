@@ -23,6 +23,7 @@ class WorkerInfo:
     framework: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     device: str = "cpu"
+    device_name: str = ""  # the model of the GPU
 
     @property
     def is_on_gpu(self) -> bool:

@@ -80,8 +80,8 @@ def _items(evaluations: Sequence[Evaluation]) -> tuple[AdviceItem, ...]:
         for group in _groups(episodes)
         if any(episode.finding.improvement is not None for episode in group)
     ]
-    useful = [item for item in items if _speedup(item) >= MIN_SPEEDUP or not _is_predicted(item)]
-    return tuple(sorted(useful, key=lambda item: (-_speedup(item), item.rule)))
+    useful = [item for item in items if item.speedup >= MIN_SPEEDUP or not _is_predicted(item)]
+    return tuple(sorted(useful, key=lambda item: (-item.speedup, item.rule)))
 
 
 def _groups(episodes: Mapping[str, Episode]) -> list[list[Episode]]:
@@ -132,10 +132,6 @@ def _importance(episode: Episode) -> tuple[bool, float, int, str]:
     improvement, severity = episode.finding.improvement, episode.severity.rank
     speedup = 1.0 if improvement is None else improvement.speedup
     return improvement is None, -speedup, -severity, episode.id
-
-
-def _speedup(item: AdviceItem) -> float:
-    return max((each.gain.speedup for each in item.remedies if each.gain), default=1.0)
 
 
 def _is_predicted(item: AdviceItem) -> bool:

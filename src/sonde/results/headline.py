@@ -1,6 +1,6 @@
 """The headline of a job: the few figures that say how it is doing, for all front ends."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,10 @@ from sonde.records.finding import Episode
 from sonde.records.metric import Series
 from sonde.records.ranges import TimeRange
 from sonde.records.step import Mode
+from sonde.results.cost import money_and_energy
+from sonde.results.efficiency import TERA, read_cost, read_efficiency
 from sonde.results.job import JobResults
-from sonde.results.machines import CPU, GPU, readers_of, series_of
+from sonde.results.machines import CPU, GPU, means_of, readers_of, series_of
 from sonde.results.rule_verdict import root_first
 from sonde.results.throughput import (
     recent_steps_per_second,
@@ -37,7 +39,6 @@ _RECENT_SECONDS = 60
 _RECENT_LOSSES = 200  # steps whose trend is shown
 _SIGMAS = 3.0  # a loss falls or rises if more than noise explains it
 _CURVE_POINTS = 40
-_BUCKETS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +63,13 @@ class Figure:
 
 
 def headline(job: JobResults) -> tuple[Figure, ...]:
-    """Progress, throughput, loss, device utilization, lost time and cost; without the unknown."""
+    """Progress, throughput, loss, utilization, FLOP/s, lost time and cost; without the unknown."""
     figures = (
         _progress(job),
         _throughput(job),
         _loss(job),
         _utilization(job),
+        _compute(job),
         _lost_time(job),
         _cost(job),
     )
@@ -118,9 +120,12 @@ def _throughput(job: JobResults) -> Figure | None:
         return None
     average = steps_per_second(slowest_worker(tables))
     recent = None if job.state.is_over else _recent_rate(job)
+    rates = read_efficiency(job).rates_text
     if recent is None:
-        return Figure("throughput", "Throughput", average, "steps/s", "on average")
-    note = f"last minute; {format_value(average, 'steps/s')} on average"
+        note = "; ".join(filter(None, ("on average", rates)))
+        return Figure("throughput", "Throughput", average, "steps/s", note)
+    texts = ("last minute", f"{format_value(average, 'steps/s')} on average", rates)
+    note = "; ".join(filter(None, texts))
     return Figure("throughput", "Throughput", recent, "steps/s", note)
 
 
@@ -177,16 +182,16 @@ def _curve(values: FloatArray) -> tuple[float | None, ...]:
 def _utilization(job: JobResults) -> Figure | None:
     """Mean utilization of the GPUs, or of the CPU without GPUs."""
     readers = readers_of(job)
-    gpus = [mean for reader in readers for mean in _means(reader, series_of(reader, GPU))]
+    gpus = [mean for reader in readers for mean in means_of(reader, series_of(reader, GPU))]
     if gpus:
         busy = sum(mean >= BUSY_GPU_PERCENT for mean in gpus)
         note = f"{busy} of {pluralize(len(gpus), 'GPU')} busy"
         tone = "" if busy == len(gpus) else "warning"
         return Figure("utilization", "GPU utilization", _mean(gpus), "percent", note, tone)
-    machines = [mean for reader in readers for mean in _means(reader, _whole(reader, CPU))]
+    machines = [mean for reader in readers for mean in means_of(reader, _whole(reader, CPU))]
     if not machines:
         return None
-    used = sum(mean for reader in readers for mean in _means(reader, _whole(reader, _JOB_CPU)))
+    used = sum(mean for reader in readers for mean in means_of(reader, _whole(reader, _JOB_CPU)))
     cores = sum(len(series_of(reader, CPU)) for reader in readers)
     note = f"the job uses {used / 100:.1f} of {pluralize(cores, 'core')}" if cores else ""
     return Figure("utilization", "CPU utilization", _mean(machines), "percent", note)
@@ -196,19 +201,20 @@ def _whole(reader: SystemReader, metric: str) -> tuple[Series, ...]:
     return series_of(reader, metric, is_whole=True)
 
 
-def _means(reader: SystemReader, series: Sequence[Series]) -> list[float]:
-    """The mean of all samples of each series."""
-    if not series:
-        return []
-    rollup = reader.buckets(series, _BUCKETS)
-    counts = rollup.count.sum(axis=1)
-    weighted = np.where(rollup.count > 0, rollup.mean.astype(np.float64) * rollup.count, 0.0)
-    sums = weighted.sum(axis=1)
-    return [float(total / count) for total, count in zip(sums, counts, strict=True) if count]
-
-
 def _mean(values: Iterable[float]) -> float:
     return float(np.mean(list(values)))
+
+
+def _compute(job: JobResults) -> Figure | None:
+    """Achieved FLOP/s, as a share of the GPU's peak if that is known."""
+    efficiency = read_efficiency(job)
+    if efficiency.flops_per_second is None:
+        return None
+    if efficiency.flops_percent is None:
+        rate = efficiency.flops_per_second / TERA
+        return Figure("compute", "Achieved compute", rate, "TFLOP/s")
+    title = "Compute utilization"
+    return Figure("compute", title, efficiency.flops_percent, "percent", efficiency.text)
 
 
 def _lost_time(job: JobResults) -> Figure | None:
@@ -247,5 +253,7 @@ def _cost(job: JobResults) -> Figure | None:
         return None
     title = "GPU hours" if gpus else "Core hours"
     noun = "GPU" if gpus else "core"
-    note = f"{pluralize(devices, noun)} for {format_duration(seconds)}"
+    cost = read_cost(job) if gpus else None
+    texts = (f"{pluralize(devices, noun)} for {format_duration(seconds)}", *money_and_energy(cost))
+    note = ", ".join(texts)
     return Figure("cost", title, devices * seconds / 3600, note=note)

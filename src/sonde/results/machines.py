@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from sonde.analyze.natural_sort import natural_sort_key
 from sonde.read.system import SystemReader
 from sonde.records.metric import Series
@@ -18,6 +20,8 @@ GPU_MEMORY = "gpu.memory_used_percent"
 IO_WAIT = "cpu.iowait_percent"
 RECEIVED = "network.receive_bytes_per_second"
 SENT = "network.transmit_bytes_per_second"
+
+_BUCKETS = 64
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,17 @@ def samples_of(
     times_ns, values = reader.samples(series, within)
     devices = tuple(each.device for each in series)
     return Samples(reader.node, devices, series[0].metric.unit, times_ns, values)
+
+
+def means_of(reader: SystemReader, series: Sequence[Series]) -> list[float]:
+    """The mean of all samples of each series."""
+    if not series:
+        return []
+    rollup = reader.buckets(series, _BUCKETS)
+    counts = rollup.count.sum(axis=1)
+    weighted = np.where(rollup.count > 0, rollup.mean.astype(np.float64) * rollup.count, 0.0)
+    sums = weighted.sum(axis=1)
+    return [float(total / count) for total, count in zip(sums, counts, strict=True) if count]
 
 
 def each_node(job: JobResults, metric: str, node: str | None = None) -> Iterator[Samples]:

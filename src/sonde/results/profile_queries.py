@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from sonde.read.open_job import OpenJob
+from sonde.read.operator_profiles import StepWork, read_step_work
 from sonde.records.ranges import TimeRange
 from sonde.results.arguments import checked_steps
 from sonde.results.collectives import Collectives
@@ -40,6 +41,12 @@ class ProfileQueries:
         return self._opened.cached(
             ("operators", device, by, worker),
             lambda: Operators(self._opened.workers(worker), device, by),
+        )
+
+    def step_work(self, worker: int | str) -> StepWork | None:
+        """The work of a profiled step of a worker; None if it is not known."""
+        return self._opened.cached(
+            ("step work", worker), lambda: read_step_work(self._opened.workers(worker)[0])
         )
 
     def breakdown(self, *, worker: int | str | None = None) -> Breakdowns:

@@ -61,11 +61,11 @@ def read_run(job: JobResults, name: str = "") -> RunRecord:
         tensors=_tensors(job),
         collections={name: by_rank[min(by_rank)].collections for name, by_rank in holders.items()},
         losses=job.losses.names,
-        samples_per_step=_samples_per_step(job),
+        samples_per_step=samples_per_step(job),
     )
 
 
-def _samples_per_step(job: JobResults) -> float | None:
+def samples_per_step(job: JobResults) -> float | None:
     """The batch size of the largest training loader, times the workers that load batches."""
     loaders = [each for each in job.dataloader().documents() if each["mode"] == "train"]
     sizes = {each["worker"]: each["batch_size"] for each in loaders if each["batch_size"]}

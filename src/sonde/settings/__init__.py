@@ -11,6 +11,7 @@ from sonde.settings.checks import (
     parse_duration,
     parse_interval,
     parse_size,
+    price,
 )
 from sonde.settings.folders import state_folder
 from sonde.settings.hook import (
@@ -82,6 +83,7 @@ __all__ = [
     "parse_interval",
     "parse_save",
     "parse_size",
+    "price",
     "read_collections",
     "read_profiles",
     "requested_windows",

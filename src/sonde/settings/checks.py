@@ -1,5 +1,6 @@
 """Validators of single values; errors name the key, the value and what is allowed."""
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -104,6 +105,17 @@ def percent(value: object, key: str) -> float:
     if not 0 < value <= 100:
         raise UsageError(f"{key} = {value} is out of range. Use a number above 0, up to 100.")
     return float(value)
+
+
+def price(value: object, key: str) -> float:
+    """A price, in any currency."""
+    try:
+        number = float(value) if isinstance(value, int | float | str) else math.nan
+    except ValueError:
+        number = math.nan
+    if isinstance(value, bool) or not math.isfinite(number) or number < 0:
+        raise UsageError(f"{key} = {value!r} must be a number such as 2.5.")
+    return number
 
 
 def flag(value: object, key: str) -> bool:

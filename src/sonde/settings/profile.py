@@ -55,7 +55,7 @@ PROFILERS = {
         Window(ProfileKind.OPERATORS, 5, 1),
         runs_by_default=True,
         options=(
-            _key("shapes", flag, "false", "record input shapes of operators"),
+            _key("shapes", flag, "true", "record input shapes of operators, which give the FLOP/s"),
             _key("memory", flag, "false", "record allocations of operators"),
             _key("stacks", flag, "false", "record Python call stacks"),
             _key(

@@ -9,7 +9,7 @@ from typing import Any
 from sonde.errors import UsageError
 from sonde.records.profile import ProfileKind
 from sonde.settings.actions import ACTIONS_SECTION, ActionsSettings, read_actions
-from sonde.settings.checks import Key, flag, interval, percent, read_table, size, text
+from sonde.settings.checks import Key, flag, interval, percent, price, read_table, size, text
 from sonde.settings.hook import SAVE_KEYS, HookSettings
 from sonde.settings.process_environment import DEFAULT_STORE, default_store
 from sonde.settings.profile import PROFILE_KEYS, replace_kinds
@@ -30,6 +30,7 @@ class RunSettings:
     interval_seconds: float = DEFAULT_INTERVAL_SECONDS
     overhead_percent: float = 1.0
     disk_bytes: int = 20_000_000_000
+    price_per_gpu_hour: float | None = None
     report_at_end: bool = True
     hook: HookSettings = field(default_factory=HookSettings)
     rules: RulesSettings = field(default_factory=RulesSettings)
@@ -55,6 +56,10 @@ RUN_KEYS = (
     Key(
         *("job", "name", "name", text, ""),  # validated when the job is registered
         "job name; by default, script name and time",
+    ),
+    Key(
+        *("job", "price_per_gpu_hour", "price_per_gpu_hour", price, ""),
+        "price of a GPU-hour, in any currency; shows the price of the job and of each finding",
     ),
     Key(
         *("system", "interval", "interval_seconds", interval, '"500ms"'),

@@ -3,19 +3,26 @@
 from collections.abc import Iterator
 
 from sonde.records.advice import Advice, AdviceItem, Remedy
+from sonde.records.cost import JobCost
 from sonde.records.finding import Verdict
-from sonde.results.advice import certainty_text, gain_text, remedy_text
+from sonde.results.advice import MIN_SPEEDUP, certainty_text, gain_text, remedy_text
+from sonde.results.cost import cost_text
 
 _INDENT = "   "
 
 
-def advice_lines(advice: Advice) -> Iterator[str]:
-    """The answer in one sentence, then each item with its remedies and its certainty."""
+def advice_lines(advice: Advice, cost: JobCost | None = None) -> Iterator[str]:
+    """The answer in one sentence, then each item with its remedies and its certainty.
+
+    Args:
+        advice: The answer.
+        cost: The cost of the job; None if it is not known.
+    """
     yield advice.sentence
     for number, item in enumerate(advice.items, 1):
         yield ""
         yield f"{number}. {item.message} ({item.rule})"
-        yield from (f"{_INDENT}{line}" for line in _item_lines(item))
+        yield from (f"{_INDENT}{line}" for line in _item_lines(item, cost))
     if advice.items:
         yield ""
         yield "Each prediction is for one change alone; gains of several do not add up."
@@ -39,11 +46,13 @@ def end_lines(verdict: Verdict, job: str) -> list[str]:
     return [f"To make it faster: {text} (sonde advise {job})"] if text else []
 
 
-def _item_lines(item: AdviceItem) -> Iterator[str]:
+def _item_lines(item: AdviceItem, cost: JobCost | None) -> Iterator[str]:
     if item.places:
         yield f"Where: {', '.join(item.places)}"
     for remedy in item.remedies:
         yield from _remedy_lines(remedy)
+    if cost is not None and item.speedup >= MIN_SPEEDUP:
+        yield f"Costs this job so far: {cost_text(cost.share(1 - 1 / item.speedup))}"
     if item.rules:
         yield f"Same cause: {', '.join(item.rules)}"
 

@@ -46,6 +46,15 @@ def test_only_processes_of_the_job_count(processes: GpuNvidiaProcesses, nvml: Fa
     assert nvml.opened == 0
 
 
+def test_other_processes_are_counted_apart(processes: GpuNvidiaProcesses, nvml: FakeNvml) -> None:
+    nvml.gpus[0].processes = [gpu_process(10, 100), gpu_process(99, 3)]
+    nvml.gpus[0].process_utilization = {10: 60, 99: 25}
+    values = named(processes, processes.read(0.0))
+    assert values["gpu.others_memory_bytes/gpu0"] == 3
+    assert values["gpu.others_utilization_percent/gpu0"] == 25
+    assert values["gpu.others_utilization_percent/gpu1"] == 0
+
+
 def test_a_process_that_released_the_gpu_is_unknown_and_keeps_its_series(
     processes: GpuNvidiaProcesses, nvml: FakeNvml
 ) -> None:

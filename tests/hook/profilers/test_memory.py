@@ -141,7 +141,11 @@ class FakeAllocator:
 
     def sample(self) -> dict[str, Any]:
         self.samples += 1
-        return {"allocated_bytes": {"all": {"current": 100 * self.samples, "peak": 5000}}}
+        return {
+            "allocated_bytes": {"all": {"current": 100 * self.samples, "peak": 5000}},
+            "reserved_bytes": {"all": {"current": 8000, "peak": 8000}},
+            "num_alloc_retries": self.samples // 3,
+        }
 
 
 def test_live_and_peak_device_memory_are_recorded_at_every_step(
@@ -154,6 +158,8 @@ def test_live_and_peak_device_memory_are_recorded_at_every_step(
 
     assert recorded.scalars("memory/live_bytes") == {0: 100.0, 1: 200.0, 2: 300.0}
     assert recorded.scalars("memory/peak_bytes") == dict.fromkeys(range(3), 5000.0)
+    assert recorded.scalars("memory/reserved_bytes") == {0: 8000.0}  # when it changes
+    assert recorded.scalars("memory/allocation_retries") == {0: 0.0, 2: 1.0}
 
 
 def test_quick_steps_share_one_memory_sample(

@@ -127,10 +127,11 @@ def test_trace_facts_describe_the_window() -> None:
     assert facts["window"]["kind"] == "operators"
 
 
-def test_shapes_memory_and_stacks_are_recorded_on_request() -> None:
-    options = {"shapes": "true", "memory": "true", "stacks": "true", "keep_trace": "true"}
+def test_shapes_are_recorded_unless_disabled_and_memory_and_stacks_on_request() -> None:
+    options = {"memory": "true", "stacks": "true", "keep_trace": "true"}
     facts, events = recorded_of(Window(ProfileKind.OPERATORS, 2, 1, options=options))
-    _, plain = recorded_of()
+    without_shapes = Window(ProfileKind.OPERATORS, 2, 1, options={"shapes": "false"})
+    _, plain = recorded_of(without_shapes)
 
     assert facts["keep_trace"]
     assert [5, 4] in named(events, "aten::linear")[0]["args"]["Input Dims"]

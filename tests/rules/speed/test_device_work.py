@@ -72,6 +72,25 @@ def test_the_fault_is_found_with_a_range_of_gains(
         assert 1 <= gain.low < gain.speedup < gain.high <= 1 / (1 - share) + 0.01
 
 
+def test_a_faster_precision_is_predicted_from_flops_and_the_rate_of_the_gpu() -> None:
+    step = launches([FLOAT] * 20, 1e-5, 1e-3, "aten::mm")
+    # products of 50 GFLOP in 1 ms each; at 60% of the rates of an H200: 0.17 and 0.084 ms
+    shapes = {"shapes": [[2500, 1000], [1000, 10_000]]}
+    for name, _, _, _, more in step.operations:
+        if name == "aten::mm":
+            more["detail"] = shapes
+    job = step.job(step.device, device_name="NVIDIA H200")
+    [episode] = evaluate("UnusedTensorCores", job).episodes
+    assert episode.finding.improvement is not None
+    gains = {
+        remedy.title: remedy.gain.speedup
+        for remedy in episode.finding.improvement.remedies
+        if remedy.gain
+    }
+    assert gains["TF32"] == pytest.approx(1e-3 * 0.6 * 494e12 / 50e9, rel=0.02)
+    assert gains["bfloat16"] == pytest.approx(1e-3 * 0.6 * 989e12 / 50e9, rel=0.02)
+
+
 @pytest.mark.parametrize(
     ("rule", "job"),
     [

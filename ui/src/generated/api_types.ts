@@ -190,6 +190,7 @@ export interface RunDocument {
   folder: string;
   pid: number | null;
   interval_seconds: number;
+  price_per_gpu_hour: number | null;
   git: Record<string, unknown>;
   versions: Record<string, string>;
   machine: Record<string, string>;

@@ -19,6 +19,14 @@ JOB_MEMORY = MetricInfo("gpu.job_memory_bytes", "bytes", "memory used by the job
 PROCESS_MEMORY = MetricInfo(
     "gpu.process_memory_bytes", "bytes", "memory used by a process of the job"
 )
+OTHERS_MEMORY = MetricInfo(
+    "gpu.others_memory_bytes", "bytes", "memory used by processes that do not belong to the job"
+)
+OTHERS_UTILIZATION = MetricInfo(
+    "gpu.others_utilization_percent",
+    "percent",
+    "compute units used by processes that do not belong to the job",
+)
 POWER = MetricInfo("gpu.power_watts", "watts", "power draw")
 POWER_LIMIT = MetricInfo("gpu.power_limit_watts", "watts", "power limit")
 TEMPERATURE = MetricInfo("gpu.temperature_celsius", "celsius", "GPU temperature")

@@ -22,7 +22,7 @@ from sonde.hook.torch.loop.criteria import Criteria
 from sonde.hook.torch.loop.cuda_graphs import GraphCaptures
 from sonde.hook.torch.loop.ddp import DdpTimes
 from sonde.hook.torch.loop.deferred_hooks import DeferredHooks
-from sonde.hook.torch.loop.device_phases import Marks, device_in_use
+from sonde.hook.torch.loop.device_phases import Marks, device_in_use, device_name_in_use
 from sonde.hook.torch.loop.evaluations import Evaluations
 from sonde.hook.torch.loop.gradient_norms import GradientNorms
 from sonde.hook.torch.loop.loop_state import LoopContext
@@ -148,6 +148,7 @@ def _describe_framework(session: Session) -> None:
         "torch",
         wrap_hook=hidden_from_modes,
         find_device=device_in_use,
+        find_device_name=device_name_in_use,
         may_begin=lambda: get_worker_info() is None,
     )
     session.frameworks.add_versions(torch=str(torch.__version__), python=sys.version.split()[0])

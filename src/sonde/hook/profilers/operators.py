@@ -19,7 +19,7 @@ class Operators(Profiler):
         return self._trace.begin(
             window,
             device=True,
-            shapes=is_set(window, "shapes"),
+            shapes=is_set(window, "shapes", default=True),
             memory=is_set(window, "memory"),
             stacks=is_set(window, "stacks"),
         )

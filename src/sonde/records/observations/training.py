@@ -23,6 +23,14 @@ class Stall(ObservationRecord):
 
 
 @dataclass(frozen=True)
+class RecompiledFunction(ObservationRecord):
+    """A function that `torch.compile` compiled again."""
+
+    line: str = ""  # where it is defined
+    reason: str = ""  # the guard that failed
+
+
+@dataclass(frozen=True)
 class OutputSource(ObservationRecord):
     """What training spends time on when it prints or logs."""
 

@@ -6,6 +6,7 @@ quarter of the samples so far, and each quarter must contain the end of a traini
 the beginning or at the end covers one quarter at most, unless the job consists of nothing else. The
 quarters grow with the job until they are half a window each: a fault that begins after a long
 healthy time needs to last for two windows, as a fault from the start needs to last for 30 seconds.
+So the more samples are remembered, the less often a new decision can differ from the last one.
 """
 
 from collections.abc import Callable
@@ -28,6 +29,7 @@ class Calibration:
     min_samples: int = 60  # half a minute at the default interval
     quarters: int = 4
     windows: int = 2  # remembered
+    news: float = 1 / 8  # of the remembered samples, until the next decision
 
 
 LIMITS = Calibration()
@@ -60,6 +62,23 @@ def recent_rows(subject: State, counted: Datapoints, window: int) -> Values:
     rows = np.concatenate([known, rows]) if len(known) else rows
     subject["buffer"] = rows[-LIMITS.windows * window :].copy()
     return np.asarray(subject["buffer"])
+
+
+def is_due(subject: State, rows: Values, needed: int, *, is_last: bool) -> bool:
+    """Whether to decide: an eighth of the remembered samples is new, or the job is over.
+
+    Args:
+        subject: The state of `recent_rows`.
+        rows: The remembered samples.
+        needed: How many samples the first decision needs.
+        is_last: Whether no more samples will come.
+    """
+    count, decided = subject["count"], subject.get("decided", 0)
+    is_new = count - decided >= LIMITS.news * len(rows)
+    if count < needed or count == decided or not (is_new or is_last):
+        return False
+    subject["decided"] = count
+    return True
 
 
 def min_samples(window: int, *, is_explicit: bool) -> int:

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from sonde.records.need import Need, Operations, Steps
 from sonde.records.shortfall import Shortfall
 from sonde.records.step import DELIBERATE_PHASES, Phase
 from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.gpu_memory import GPUMemory
 from sonde.rules.measures.training_kind import begin_attempt
 
 
@@ -43,6 +44,8 @@ class Pace:
     seconds: float
     phases: dict[str, float]  # seconds by phase
     steps: tuple[int, int]  # first and last profiled step
+    batch_room: float | None = None  # by how much a batch can grow in the memory of the GPU
+    device_name: str = ""  # the model of the GPU
 
     @property
     def busy_seconds(self) -> float:
@@ -87,13 +90,16 @@ class ProfileRule(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Measure new profiles, and judge them when they are new and at the end."""
         begin_attempt(window, state)
+        memory = GPUMemory.update(window, state)
+        room = None if memory is None else memory.largest_batch_factor
         for table in window.steps():
             worker_state = state.of("workers", table.worker)
             worker_state["is_on_gpu"] = _is_on_gpu(window, table.worker)
             _add_pace(table, worker_state)
             is_new = self._measure_new(window, table, worker_state)
             if (is_new or window.is_last) and worker_state.get("measured"):
-                pace = _pace(table, worker_state)
+                name = _device_model(window, table.worker)
+                pace = replace(_pace(table, worker_state), batch_room=room, device_name=name)
                 yield from self.judge(worker_state.of("measured"), pace, window)
 
     def unfit(self, state: State) -> str:
@@ -130,6 +136,11 @@ class ProfileRule(Rule):
 def _is_on_gpu(window: Window, worker: int) -> bool:
     lives = (life.info for life in window.attempt.lives)
     return any(info.rank == worker and info.device.startswith(("cuda", "hip")) for info in lives)
+
+
+def _device_model(window: Window, worker: int) -> str:
+    infos = (life.info for life in window.attempt.lives)
+    return next((info.device_name for info in infos if info.rank == worker), "")
 
 
 def _profiles(window: Window, worker: int) -> tuple[Profile, ...]:

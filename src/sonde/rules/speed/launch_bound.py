@@ -9,7 +9,7 @@ from sonde.analyze.launches import step_launches
 from sonde.analyze.operations import Profile
 from sonde.analyze.speedups import gain_from
 from sonde.clock import NANOSECONDS
-from sonde.formats import format_count, format_duration, format_percent
+from sonde.formats import format_count, format_duration, format_factor, format_percent
 from sonde.read.window import Window
 from sonde.records.advice import Basis, Bottleneck, Gain, Improvement, Remedy, SpeedLimit
 from sonde.records.finding import Finding, Severity
@@ -82,7 +82,7 @@ class LaunchBound(ProfileRule):
             return
         remedies = (
             *_compilation(measured, pace, host, busy),
-            _larger_batch(host / busy, _memory_percent(window, pace.worker)),
+            _larger_batch(host / busy, pace.batch_room or _memory_room(window, pace.worker)),
         )
         improvement = Improvement(Bottleneck.HOST, tuple(remedies), tuple(measured["operators"]))
         is_large = improvement.speedup >= LIMITS.warning_speedup
@@ -143,17 +143,22 @@ def _compilation(measured: State, pace: Pace, host: float, busy: float) -> Itera
     yield Remedy("torch.compile with CUDA graphs", code, gain)
 
 
-def _larger_batch(room: float, memory_percent: float | None) -> Remedy:
-    """The largest power of two by which a batch can grow until the device is the limit."""
+def _larger_batch(room: float, memory_room: float | None) -> Remedy:
+    """The largest power of two by which a batch can grow until the device is the limit.
+
+    Args:
+        room: How often the device could do its work in the time of a step.
+        memory_room: By how much a batch can grow in memory; None if unknown.
+    """
+    limit = min(room, LIMITS.max_batch_factor, room if memory_room is None else memory_room)
     factor = 1
-    while 2 * factor <= min(room, LIMITS.max_batch_factor):
+    while 2 * factor <= limit:
         factor *= 2
-    fits = factor if memory_percent is None else max(1, int(100 / max(memory_percent, 1.0)))
-    factor = min(factor, fits)
     if factor == 1:
         return Remedy("a larger batch", "batch_size = …  # as much as memory allows")
+    fits = "" if memory_room is None else f", and its memory for {format_factor(memory_room)}"
     reason = (
-        f"the device has time for {factor} times the work per step. Counted in samples, if "
+        f"the device has time for {factor} times the work per step{fits}. Counted in samples, if "
         "training stays stable with larger batches."
     )
     gain = Gain(float(factor), 1 + (factor - 1) / 2, float(factor), Basis.MODELED, reason)
@@ -161,8 +166,9 @@ def _larger_batch(room: float, memory_percent: float | None) -> Remedy:
     return Remedy(f"a batch {factor} times as large", code, gain)
 
 
-def _memory_percent(window: Window, worker: int) -> float | None:
-    """The highest memory use of the GPUs of a worker's node; None if not measured."""
+def _memory_room(window: Window, worker: int) -> float | None:
+    """By how much a batch can grow if all memory grows with it; None if not measured."""
     node = window.attempt.node_of(worker)
     samples = [each for each in window.system(_MEMORY) if each.node == node]
-    return max((float(each.values.max()) for each in samples), default=None)
+    percents = [float(each.values.max()) for each in samples]
+    return 100 / max(*percents, 1.0) if percents else None

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from sonde.analyze.kernels import Precision
 from sonde.formats import format_percent
 from sonde.read.window import Window
-from sonde.records.advice import Bottleneck, Improvement, Remedy, best_first
+from sonde.records.advice import Bottleneck, Gain, Improvement, Remedy, best_first
 from sonde.records.finding import Finding
 from sonde.rules._parameters import Percent
 from sonde.rules._rule import State
 from sonde.rules.measures.device_rules import (
     DeviceWorkRule,
+    faster_precision,
     faster_work,
     operators_of,
     severity_of,
@@ -23,8 +24,9 @@ from sonde.rules.measures.step_profiles import Pace
 class Calibration:
     """Thresholds of UnusedTensorCores, and how much faster matrix products become.
 
-    Factors are far below the ratio of peak rates (7 for TF32 and 15 for bfloat16 on an H100):
-    products of training are also limited by memory. Not measured on this project's machines.
+    Factors apply where the GPU or the FLOPs are unknown. They are far below the ratio of peak rates
+    (7 for TF32 and 15 for bfloat16 on an H100): products of training are also limited by memory.
+    Not measured on this project's machines.
     """
 
     min_busy_percent: float = 50.0  # of the step; an idle device does not need faster kernels
@@ -90,13 +92,27 @@ class UnusedTensorCores(DeviceWorkRule):
 
 def _remedies(measured: State, pace: Pace, float32_ns: float, tf32_ns: float) -> Iterator[Remedy]:
     shown = format_percent(100 * (float32_ns + tf32_ns) / max(measured["total_ns"], 1.0))
-    reason = (
-        f"these products take {shown} of the device's time; typical factors. Not measured here."
-    )
-    if float32_ns >= tf32_ns:
-        half = faster_work(measured, pace, float32_ns, LIMITS.float32_to_half, reason)
-        tf32 = faster_work(measured, pace, float32_ns, LIMITS.to_tf32, reason)
-        yield Remedy("TF32", _TF32, tf32)
-    else:
-        half = faster_work(measured, pace, tf32_ns, LIMITS.tf32_to_half, reason)
-    yield Remedy("bfloat16", _AUTOCAST, half)
+    is_float32 = float32_ns >= tf32_ns
+    work_ns = float32_ns if is_float32 else tf32_ns
+    factors = LIMITS.float32_to_half if is_float32 else LIMITS.tf32_to_half
+    if is_float32:
+        gain = _gain(measured, pace, work_ns, (Precision.TF32, LIMITS.to_tf32), shown)
+        yield Remedy("TF32", _TF32, gain)
+    gain = _gain(measured, pace, work_ns, (Precision.HALF, factors), shown)
+    yield Remedy("bfloat16", _AUTOCAST, gain)
+
+
+def _gain(
+    measured: State,
+    pace: Pace,
+    work_ns: float,
+    target: tuple[Precision, tuple[float, float, float]],
+    shown: str,
+) -> Gain:
+    """From the rate of the GPU in a precision if that is known, else a typical factor."""
+    precision, factors = target
+    reason = f"these products take {shown} of the device's time"
+    modeled = f"{reason}; their FLOPs at a usual share of the datasheet's rate. Not measured here."
+    gain = faster_precision(measured, pace, work_ns, precision, modeled)
+    typical = f"{reason}; typical factors. Not measured here."
+    return gain or faster_work(measured, pace, work_ns, factors, typical)

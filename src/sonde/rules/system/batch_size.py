@@ -21,10 +21,12 @@ from sonde.rules.measures.data_waits import Waits
 from sonde.rules.measures.early_samples import (
     count_steps,
     holds_in_each_quarter,
+    is_due,
     latest_quarter,
     min_samples,
     recent_rows,
 )
+from sonde.rules.measures.gpu_memory import GPUMemory
 from sonde.rules.measures.system_samples import (
     Instants,
     SampleFilter,
@@ -96,6 +98,9 @@ class BatchSize(ProfilingRule):
         """Collect samples of each node and check those so far; classic: each complete window."""
         sample_filter = SampleFilter(self.patience, self.is_classic, is_early=not self.is_classic)
         sample_filter.begin(window, state)
+        training = GPUMemory.update(window, state)
+        if training is not None:
+            state["memory_room"] = training.largest_batch_factor
         _update_waiting_share(window, state)
         series = {metric: _by_node(window, metric) for metric in (_CPU, _GPU, _MEMORY)}
         for metric, nodes in series.items():
@@ -111,12 +116,12 @@ class BatchSize(ProfilingRule):
                 counted = sample_filter.take(state, name, times_ns, *known)
                 for rows in full_windows(node, counted, self.window):
                     is_small = self._is_small(rows)
-                    yield self._finding(name, rows) if is_small else self.recovered(name)
+                    yield self._finding(name, rows, state) if is_small else self.recovered(name)
                 continue
             steps = count_steps(window, state, times_ns)
             counted = sample_filter.take(state, name, times_ns, *known, steps)
             rows = recent_rows(node, counted, self.window)
-            if len(counted[0]) and node["count"] >= self._needed:
+            if is_due(node, rows, self._needed, is_last=window.is_last):
                 yield from self._judge(name, rows, state)
 
     def lacks(self, state: State) -> str | Shortfall:
@@ -150,11 +155,11 @@ class BatchSize(ProfilingRule):
     def _judge(self, name: str, rows: Values, state: State) -> Iterator[Finding]:
         is_waiting = _is_waiting(state)
         if not is_waiting and holds_in_each_quarter(rows, self._is_small):
-            yield self._finding(name, rows)
+            yield self._finding(name, rows, state)
         elif is_waiting or not self._is_small(latest_quarter(rows)):
             yield self.recovered(name)
 
-    def _finding(self, name: str, rows: Values) -> Finding:
+    def _finding(self, name: str, rows: Values, state: State) -> Finding:
         cpu, gpu, memory = _highest_percents(rows)
         first_ns, last_ns = int(rows[0, 0]), int(rows[-1, 0])
         length = format_duration((last_ns - first_ns) / NANOSECONDS)
@@ -165,7 +170,7 @@ class BatchSize(ProfilingRule):
             node=name,
             subject=name,
             time_ns=(first_ns, last_ns),
-            improvement=_improvement(gpu, memory),
+            improvement=_improvement(gpu, state.get("memory_room") or 100 / max(memory, 1.0)),
             evidence={
                 "cpu_p95": cpu,
                 "gpu_p95": gpu,
@@ -181,13 +186,12 @@ def _highest_percents(rows: Values) -> tuple[float, float, float]:
     return cpu, gpu, memory
 
 
-def _improvement(gpu_percent: float, memory_percent: float) -> Improvement:
-    """The batch that GPU and memory have room for, if all memory grew with the batch."""
-    room = min(100 / max(gpu_percent, 1.0), 100 / max(memory_percent, 1.0))
-    largest = format_factor(100 / max(memory_percent, 1.0))
+def _improvement(gpu_percent: float, memory_room: float) -> Improvement:
+    """The batch that GPU and memory have room for."""
+    room = min(100 / max(gpu_percent, 1.0), memory_room)
     reason = (
-        f"the GPU is busy for {format_percent(gpu_percent)} of the time, and its memory holds at "
-        f"least {largest} the batch. Counted in samples."
+        f"the GPU is busy for {format_percent(gpu_percent)} of the time, and its memory holds up "
+        f"to {format_factor(memory_room)} the batch. Counted in samples."
     )
     gain = Gain((1 + room) / 2, 1.0, room, Basis.MODELED, reason)
     remedy = Remedy("a larger batch", f"batch_size *= {max(2, int(room))}", gain)

@@ -16,12 +16,8 @@ from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent
 from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.node_loads import WAIT, NodeLoad, node_loads
 from sonde.rules.measures.training_kind import begin_attempt
-
-_WAIT = "process_tree.cpu_wait_percent"
-_JOB = "process_tree.cpu_percent"  # 100 is one core
-_MACHINE = "cpu.utilization_percent"
-_THROTTLED = "cgroup.throttled_percent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +30,6 @@ class Calibration:
     full_percent: float = 90.0  # of all cores; below, there are cores left
     others_percent: float = 25.0  # of all cores; less is work of the operating system
     windows_in_a_row: int = 2
-    min_samples: int = 5
     slow_factor: float = 1.5  # of the median step without contention, for a warning
     lasting_windows: int = 12  # in a row (one minute), for a warning
     min_steps: int = 10
@@ -43,17 +38,6 @@ class Calibration:
 
 
 LIMITS = Calibration()
-
-
-@dataclass(frozen=True)
-class _Load:
-    """CPU usage of one node in one window, by the job and by other processes."""
-
-    node: str
-    wait: float  # percent of the time that the job wanted a core
-    job: float  # percent of all cores
-    other_processes: float
-    throttled: float  # percent of the periods of the container's quota
 
 
 class CPUContention(Rule):
@@ -76,7 +60,7 @@ class CPUContention(Rule):
 
     section = Section.MACHINE
     calibration = LIMITS
-    needs = (Metric(_WAIT),)
+    needs = (Metric(WAIT),)
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 5.0
     recovers_after: ClassVar[int] = 2
@@ -88,7 +72,7 @@ class CPUContention(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compare the CPU usage of the job and of other processes on each node."""
         begin_attempt(window, state)
-        for load in _loads(window):
+        for load in node_loads(window):
             node_state = state.of("nodes", load.node)
             node_state["seen"] = node_state.get("seen", 0) + 1
             seconds = _step_seconds(window, load.node)
@@ -118,7 +102,7 @@ class CPUContention(Rule):
         )
 
     def _finding(
-        self, load: _Load, seconds: float | None, state: State, *, is_waiting: bool
+        self, load: NodeLoad, seconds: float | None, state: State, *, is_waiting: bool
     ) -> Finding:
         typical = float(np.median(state["usual"])) if state.get("usual") else None
         slowdown = seconds / typical if seconds is not None and typical else None
@@ -152,7 +136,7 @@ class CPUContention(Rule):
         )
 
 
-def _improvement(load: _Load, slowdown: float | None, *, is_waiting: bool) -> Improvement:
+def _improvement(load: NodeLoad, slowdown: float | None, *, is_waiting: bool) -> Improvement:
     """Cores of its own: steps as fast as before, or without the measured waits."""
     if slowdown is not None and slowdown > 1:
         reason = "steps of the same job were this much faster without contention."
@@ -164,30 +148,6 @@ def _improvement(load: _Load, slowdown: float | None, *, is_waiting: bool) -> Im
     if not is_waiting:
         title, code = "a higher CPU limit of the container", ""
     return Improvement(Bottleneck.CORES, (Remedy(title, code, gain),))
-
-
-def _loads(window: Window) -> Iterator[_Load]:
-    """Yield the load of each node with enough samples."""
-    waits = _means(window, _WAIT)
-    jobs, machines, quotas = (_means(window, item) for item in (_JOB, _MACHINE, _THROTTLED))
-    for node, (wait, count) in waits.items():
-        cores = sum(
-            samples.node == node and bool(samples.device) for samples in window.system(_MACHINE)
-        )
-        if count < LIMITS.min_samples or node not in jobs or node not in machines or not cores:
-            continue
-        job = jobs[node][0] / cores
-        other_processes = max(0.0, machines[node][0] - job)
-        yield _Load(node, wait, job, other_processes, quotas.get(node, (0.0, 0))[0])
-
-
-def _means(window: Window, metric: str) -> dict[str, tuple[float, int]]:
-    """Return the mean and the number of samples of a metric, by node."""
-    return {
-        samples.node: (float(samples.values.mean()), len(samples))
-        for samples in window.system(metric)
-        if not samples.device
-    }
 
 
 def _step_seconds(window: Window, node: str) -> float | None:

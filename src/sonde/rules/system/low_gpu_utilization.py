@@ -19,6 +19,7 @@ from sonde.rules._rule import Section, State
 from sonde.rules.measures.early_samples import (
     count_steps,
     holds_in_each_quarter,
+    is_due,
     latest_quarter,
     min_samples,
     recent_rows,
@@ -102,7 +103,7 @@ class LowGPUUtilization(ProfilingRule):
             steps = count_steps(window, state, samples.times_ns)
             counted = sample_filter.take(state, name, samples.times_ns, samples.values, steps)
             rows = recent_rows(gpu, counted, self.window)
-            if len(counted[0]) and gpu["count"] >= self._needed:
+            if is_due(gpu, rows, self._needed, is_last=window.is_last):
                 yield from self._judge(samples, rows)
 
     def lacks(self, state: State) -> str | Shortfall:

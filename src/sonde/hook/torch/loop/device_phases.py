@@ -109,3 +109,8 @@ class Marks:
 def device_in_use() -> str:
     """The CUDA device of the calling thread, or `cpu` if CUDA is not in use."""
     return f"cuda:{torch.cuda.current_device()}" if _is_in_use() else "cpu"
+
+
+def device_name_in_use() -> str:
+    """The model of the CUDA device of the calling thread; empty if CUDA is not in use."""
+    return str(torch.cuda.get_device_name()) if _is_in_use() else ""

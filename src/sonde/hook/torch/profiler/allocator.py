@@ -13,6 +13,7 @@ from sonde.hook.steps import FinishedStep
 from sonde.hook.torch.loop.device_phases import device_in_use
 
 LIVE, PEAK = "memory/live_bytes", "memory/peak_bytes"
+RESERVED, RETRIES = "memory/reserved_bytes", "memory/allocation_retries"
 
 _INTERVAL_NS = NANOSECONDS // 20  # a query takes about ten microseconds
 _MAX_ENTRIES = 100_000  # in the allocator's history
@@ -39,6 +40,7 @@ class DeviceMemory:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._due_ns = 0
+        self._before: dict[str, int] = {}  # the last values of numbers that rarely change
 
     def start(self) -> None:
         """Record after every step."""
@@ -48,8 +50,14 @@ class DeviceMemory:
         if step.end_ns < self._due_ns or not _is_in_use():
             return
         self._due_ns = step.end_ns + _INTERVAL_NS
-        held = _memory_statistics()["allocated_bytes"]["all"]
-        for name, value in ((LIVE, held["current"]), (PEAK, held["peak"])):
+        statistics = _memory_statistics()
+        held = statistics["allocated_bytes"]["all"]
+        values = {LIVE: held["current"], PEAK: held["peak"]}
+        reserved, retries = statistics["reserved_bytes"], statistics["num_alloc_retries"]
+        rare = {RESERVED: reserved["all"]["peak"], RETRIES: retries}
+        values |= {name: value for name, value in rare.items() if value != self._before.get(name)}
+        self._before = rare
+        for name, value in values.items():
             self._session.recorder.scalar(name, value, at=(step.mode, step.number))
 
 
