@@ -1,5 +1,6 @@
 """`sonde ui` and `sonde run --ui`: addresses, tokens and errors."""
 
+import importlib
 import os
 import re
 import signal
@@ -230,6 +231,7 @@ def test_unknown_rule_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
         requested.append(name)
         raise UsageError("There is none.")
 
+    importlib.import_module("sonde.cli.rules")  # would keep the replacement if imported later
     monkeypatch.setattr("sonde.rules.load_rule", load_rule)
     assert [server.rule_page("BroughtWithAJob") for _ in range(3)] == [None] * 3
     assert requested == ["BroughtWithAJob"]
