@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from sonde.client.job import Job, open_job
+from sonde.results.headline import headline
 from tests.journeys.scripts import FOLDER as PRINTING
 from tests.journeys.scripts import RunResult
 from tests.journeys.sonde_cli import COMMAND, PYTHON, STORE, plain_environment
@@ -144,6 +145,13 @@ def test_the_output_is_identical_with_and_without_sonde(trained: Trained) -> Non
 @pytest.mark.parametrize("name", TRAINING_STEPS)
 def test_every_training_step_is_counted(trained: Trained) -> None:
     assert trained.status["steps"]["train"] == TRAINING_STEPS[trained.name]
+
+
+@pytest.mark.parametrize("name", ["transformers_ddp", "transformers_named_sets", "trl_fine_tuning"])
+def test_headline_knows_how_many_steps_the_trainer_trains(trained: Trained) -> None:
+    progress = headline(trained.job)[0]
+    steps = TRAINING_STEPS[trained.name]
+    assert (progress.title, progress.note) == ("Progress", f"step {steps} of {steps}")
 
 
 @pytest.mark.parametrize("name", TRAINING_STEPS)

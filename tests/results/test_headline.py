@@ -13,7 +13,8 @@ from sonde.records.finding import (
     Setting,
     Severity,
 )
-from sonde.results.headline import MAX_STEPS, Figure, headline
+from sonde.records.step import MAX_STEPS
+from sonde.results.headline import Figure, headline
 from sonde.results.live import Observer
 from tests.fakes.job import FakeJob
 

@@ -2,8 +2,8 @@
 
 from sonde.charts._chart import Chart, OverviewPlace, OverviewSection
 from sonde.records.chart import Spec
+from sonde.records.step import MAX_STEPS
 from sonde.results.curves import curves_over_steps
-from sonde.results.headline import MAX_STEPS
 from sonde.results.job import JobResults
 
 _OTHER_CHARTS = ("loss", "learning_rate", "gradient_norm", MAX_STEPS)

@@ -38,6 +38,7 @@ class Stage(StrEnum):
 
 
 NO_STEP = -1  # outside of any step
+MAX_STEPS = "max_steps"  # the scalar with the number of steps to train
 UNTIMED_DETAIL = '{"timed":false}'  # a step of which only the end was recorded
 
 

@@ -19,7 +19,7 @@ from sonde.records.chart import Cell
 from sonde.records.finding import Episode
 from sonde.records.metric import Series
 from sonde.records.ranges import TimeRange
-from sonde.records.step import Mode
+from sonde.records.step import MAX_STEPS, Mode
 from sonde.results.cost import money_and_energy
 from sonde.results.efficiency import TERA, read_cost, read_efficiency
 from sonde.results.job import JobResults
@@ -33,7 +33,6 @@ from sonde.results.throughput import (
 )
 from sonde.store.tables import to_numpy
 
-MAX_STEPS = "max_steps"  # the scalar with the number of steps to train
 _JOB_CPU = "process_tree.cpu_percent"
 _RECENT_SECONDS = 60
 _RECENT_LOSSES = 200  # steps whose trend is shown

@@ -5,8 +5,9 @@ from typing import Any
 
 from sonde.hook.frameworks._on_torch import Function, OnTorch
 from sonde.hook.hidden_frames import drop_frame
+from sonde.hook.overhead_account import Resting
 from sonde.hook.torch.patching.patches import Patches
-from sonde.records.step import Mode
+from sonde.records.step import MAX_STEPS, Mode
 
 _EVAL = "eval"
 _PREFIX = 2  # position among the arguments of `evaluate`
@@ -68,8 +69,10 @@ class Transformers(OnTorch):
         return prediction_step
 
     def _wrap_log(self, original: Function) -> Function:
+        note = self._session.hook(self.package, self._record_log, None, Resting.FLUSHES)
+
         def log(trainer: Any, logs: Any, *args: Any, **kwargs: Any) -> Any:
-            self._note(dict(logs))
+            note(trainer, dict(logs))
             try:
                 return original(trainer, logs, *args, **kwargs)
             except BaseException as error:
@@ -77,6 +80,11 @@ class Transformers(OnTorch):
                 raise
 
         return log
+
+    def _record_log(self, trainer: Any, logs: dict[str, Any]) -> None:
+        """Record what the Trainer logs; with the loss, also the number of steps to train."""
+        total = trainer.state.max_steps
+        self._record({**logs, MAX_STEPS: total} if "loss" in logs and total > 0 else logs)
 
 
 def _title(_trainer: Any, *args: Any, **kwargs: Any) -> str:
