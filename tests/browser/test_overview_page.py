@@ -22,7 +22,7 @@ def test_summary_shows_stages_and_exact_times(
     expect(page.locator("h1")).to_contain_text("2\u202fmin 10\u202fs")
     assert page.title() == f"{REFERENCE} · Overview · Sonde"
     details = {fact["title"]: fact for fact in chart_data(page, "job_details")["facts"]}
-    assert len(details) == 11
+    assert len(details) == 12
     last = expected.spans[-1][2] + REST_SECONDS
     assert details["Start time"]["value"].startswith("2023-11-14T22:13:20.000")
     assert details["Training loop"]["value"] == pytest.approx(last, abs=0.5)

@@ -202,5 +202,6 @@ def test_the_costs_of_final_reports_add_up(tmp_path: Path) -> None:
 def test_the_option_reaches_the_watcher() -> None:
     settings = RunSettings()
     assert settings.actions.words == ()
-    options = argparse.Namespace(no_report=True, interval=None, name=None, store=None)
+    unset = dict.fromkeys(("interval", "name", "store", "price_per_gpu_hour"))
+    options = argparse.Namespace(no_report=True, **unset)
     assert with_options(settings, options).actions.words == ("--no-report",)

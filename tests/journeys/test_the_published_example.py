@@ -44,7 +44,7 @@ def rows(document: dict[str, Any], table: str) -> list[dict[str, Any]]:
 
 def _check_stages_and_resources(document: dict[str, Any], sonde: Sonde) -> None:
     facts = {entry["name"]: entry["value"] for entry in rows(document, "job_details")}
-    assert len(facts) == 11
+    assert len(facts) == 13
     pieces = ("initialization", "training_loop", "finalization")
     total = sum(facts[f"{entry}_duration"] for entry in pieces)
     assert total == pytest.approx(facts["job_duration"], rel=1e-3)

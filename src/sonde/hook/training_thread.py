@@ -7,7 +7,7 @@ from collections.abc import Callable
 class TrainingThread:
     """Selects the first thread that trains, until that thread ends."""
 
-    __slots__ = ("_on_handover", "_thread", "id", "lock")
+    __slots__ = ("_on_handover", "_thread", "id", "is_alone", "lock")
 
     def __init__(self, on_handover: Callable[[], None]) -> None:
         self._on_handover = on_handover
@@ -17,6 +17,9 @@ class TrainingThread:
         """Select no thread; a forked child has none of its parent's threads and locks."""
         self.id = 0  # of the selected thread; 0 before the first hook call
         self._thread: threading.Thread | None = None
+        # No other thread trains. If one does, its gradients must not be read: a backward pass
+        # changes them without a lock, and a read at the same time would crash the process.
+        self.is_alone = True
         self.lock = threading.RLock()
 
     def is_current(self) -> bool:
@@ -30,9 +33,11 @@ class TrainingThread:
             is_idle: Whether the thread selected so far has not trained yet.
         """
         if self.id and not (is_idle or self._has_ended()):
+            self.is_alone = False
             return False
         with self.lock:
             if self.id and not (is_idle or self._has_ended()):
+                self.is_alone = False
                 return False
             if self.id:
                 self._on_handover()

@@ -48,11 +48,11 @@ class KerasOnTorch(OnTorch):
         is_compiling, run = torch.compiler.is_compiling, self._torch.loop.updates.run
 
         def call(optimizer: Any, grads: Any, trainable_variables: Any = None) -> Any:
-            if is_compiling():
-                return original(optimizer, grads, trainable_variables)
-            variables = None if trainable_variables is None else list(trainable_variables)
-            stand_in = find(optimizer, variables)
             try:
+                if is_compiling():
+                    return original(optimizer, grads, trainable_variables)
+                variables = None if trainable_variables is None else list(trainable_variables)
+                stand_in = find(optimizer, variables)
                 if stand_in is None:
                     return original(optimizer, grads, variables)
                 return run(stand_in, lambda: original(optimizer, grads, variables))

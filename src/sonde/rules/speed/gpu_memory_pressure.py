@@ -18,7 +18,10 @@ from sonde.rules.measures.training_kind import begin_attempt
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Thresholds of GPUMemoryPressure, chosen by hand unless a comment says otherwise."""
+    """Thresholds of GPUMemoryPressure.
+
+    Chosen by hand unless a comment says otherwise.
+    """
 
     min_steps: int = 20
     fragmented_percent: float = 20.0  # of the GPU's memory: reserved and never used by tensors

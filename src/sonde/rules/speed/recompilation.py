@@ -22,7 +22,10 @@ _KIND = "recompilation"
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Thresholds of Recompilation, chosen by hand unless a comment says otherwise."""
+    """Thresholds of Recompilation.
+
+    Chosen by hand unless a comment says otherwise.
+    """
 
     settling_steps: int = 10  # the first steps compile everything, often twice: for other shapes
     min_steps: int = 20

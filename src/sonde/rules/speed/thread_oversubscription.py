@@ -21,7 +21,10 @@ _RUNNING = "cpu.running_threads"
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Thresholds of ThreadOversubscription, chosen by hand unless a comment says otherwise."""
+    """Thresholds of ThreadOversubscription.
+
+    Chosen by hand unless a comment says otherwise.
+    """
 
     windows_in_a_row: int = 3  # of 5 seconds
     threads_per_core: float = 1.5

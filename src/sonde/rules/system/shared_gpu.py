@@ -23,7 +23,10 @@ _JOB_MEMORY = "gpu.job_memory_bytes"
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Thresholds of SharedGPU, chosen by hand unless a comment says otherwise."""
+    """Thresholds of SharedGPU.
+
+    Chosen by hand unless a comment says otherwise.
+    """
 
     windows_in_a_row: int = 2  # of 15 seconds
 

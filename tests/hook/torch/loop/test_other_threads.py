@@ -1,7 +1,7 @@
 """Training in threads other than the one that is recorded."""
 
 import threading
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
@@ -57,3 +57,47 @@ def test_a_thread_without_training_does_not_prevent_recording_another() -> None:
 
     assert list(recorded.scalars("loss").values())[-5:] == losses[1:]
     assert recorded.session.steps.counts["train"] == 6
+
+
+GRAD: Any = torch.Tensor.grad  # the descriptor
+
+
+class Guarded(nn.Parameter):
+    """A parameter whose gradient may be read only in the thread that trains it."""
+
+    readers: ClassVar[list[int]] = []
+
+    @property
+    def grad(self) -> Any:
+        self.readers.append(threading.get_ident())
+        return GRAD.__get__(self)
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        GRAD.__set__(self, value)
+
+
+def test_gradients_of_other_threads_are_not_read() -> None:
+    has_begun, may_end = threading.Event(), threading.Event()
+
+    def train_beside() -> None:
+        model = nn.Linear(4, 2, bias=False)
+        model.weight = Guarded(model.weight.detach())
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        model(torch.ones(3, 4)).sum().backward()
+        optimizer.step()
+        has_begun.set()
+        may_end.wait(60)
+
+    with watched(needed=("all",)) as recorded:
+        train(2, [])
+        thread = threading.Thread(target=train_beside)
+        thread.start()
+        has_begun.wait(60)
+        Guarded.readers.clear()
+        train(20, [])
+        may_end.set()
+        thread.join()
+
+    assert recorded.session.steps.counts["train"] == 22
+    assert Guarded.readers == []

@@ -215,9 +215,8 @@ class Ownership(StateCheck):
         for parameter in with_gradient:
             self._history.learned.add(parameter.name)
             self._report_end(ObservationKind.NO_GRADIENT, parameter.name)
-        unowned_parameters = find_unowned(
-            self._modules.roots, self._optimizers, self._names, is_idle=is_idle
-        )
+        roots = self._modules.roots if self._session.thread.is_alone else ()
+        unowned_parameters = find_unowned(roots, self._optimizers, self._names, is_idle=is_idle)
         not_owned = [
             _Parameter(entry.name, weakref.ref(entry.tensor), entry.why)
             for entry in unowned_parameters

@@ -111,7 +111,8 @@ class StaleGradients(StateCheck):
             return
         is_due = self._inspections.is_due()
         self._passes = []  # drop those of a pass that raised
-        for number, optimizer in self._optimizers:
+        is_alone = self._session.thread.is_alone
+        for number, optimizer in self._optimizers.readable(is_alone=is_alone):
             if is_due and number not in self._begun:
                 self._snapshots[number] = []
             self._begun.add(number)

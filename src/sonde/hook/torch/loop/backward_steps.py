@@ -158,7 +158,9 @@ class BackwardSteps:
         return any(parameter.grad is not None for parameter in parameters)
 
     def _parameters(self) -> Iterator[nn.Parameter]:
-        return (parameter for root in self._modules.roots for parameter in root.parameters())
+        """Parameters of all models; none if other threads train, perhaps some of these."""
+        roots = self._modules.roots if self._session.thread.is_alone else ()
+        return (parameter for root in roots for parameter in root.parameters())
 
     def _was_used(self) -> bool:
         states = self._states

@@ -102,7 +102,7 @@ class Modules:
         Called right before an optimizer step: a model with gradients that was not called must
         have been used through its submodules.
         """
-        if not self._descents or is_compiled():
+        if not self._descents or is_compiled() or not self._session.thread.is_alone:
             return
         self._descents -= 1
         for root in self.roots:

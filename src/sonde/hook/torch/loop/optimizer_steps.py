@@ -157,6 +157,7 @@ class OptimizerSteps:
         state.was_cleared, state.is_cleared = state.is_cleared, False
         self._by_backward.optimizer_steps()
         self._has_stepped = True
+        self._optimizers.steps_in_recorded_thread(number)
         self._modules.refresh()
         self._modules.hook_uncalled()
         steps.optimizers_alive = self._optimizers.alive

@@ -19,6 +19,7 @@ class Optimizers:
         # called after the script creates an optimizer
         self.after_creation: list[Callable[[], None]] = []
         self._numbers: IdentityMap[Optimizer, int] = IdentityMap()
+        self._recorded: set[int] = set()  # numbers of those that stepped in the recorded thread
         self._next = 0
 
     def attach(self, patches: Patches) -> None:
@@ -53,6 +54,20 @@ class Optimizers:
     def by_identity(self) -> dict[int, int]:
         """The numbers of existing optimizers by object identity."""
         return {id(optimizer): number for optimizer, number in self._numbers}
+
+    def steps_in_recorded_thread(self, number: int) -> None:
+        """Note that an optimizer steps in the recorded thread."""
+        self._recorded.add(number)
+
+    def readable(self, *, is_alone: bool) -> Iterator[tuple[int, Optimizer]]:
+        """Numbers and optimizers whose gradients no other thread changes.
+
+        Args:
+            is_alone: Whether no other thread trains.
+        """
+        for optimizer, number in list(self._numbers):
+            if is_alone or number in self._recorded:
+                yield number, optimizer
 
     def __iter__(self) -> Iterator[tuple[int, Optimizer]]:
         return iter([(number, optimizer) for optimizer, number in self._numbers])
