@@ -65,7 +65,7 @@ static-checks: $(READY) browser ui-check
 .PHONY: fast
 fast: static-checks
 	$(SAY) "Running the fast tests (4 minutes)"
-	$(PYTEST) $(FAST) --numprocesses=2
+	$(PYTEST) $(FAST) --numprocesses=3
 
 # Runs next to the fast tests: a browser test spends most of its time waiting.
 .PHONY: in-browser
@@ -75,7 +75,7 @@ in-browser: static-checks
 
 .PHONY: journeys
 journeys: fast in-browser
-	$(SAY) "Running the journeys: whole training jobs (7 minutes)"
+	$(SAY) "Running the journeys: whole training jobs (6 minutes)"
 	$(PYTEST) tests/journeys --numprocesses=3
 
 .PHONY: test-frameworks

@@ -84,8 +84,14 @@ class RestSchedule:
         self._due_in = self.steps_left = 0
 
     def may_record_losses(self) -> bool:
-        """Whether this turn records losses: every turn if affordable, else one in several."""
+        """Whether this turn records losses.
+
+        Every turn does if that is affordable, and at the beginning, where most faults show; else
+        one in several.
+        """
         budget = self._session.overhead.budget
+        if budget.is_beginning:
+            return True
         allowed_ns = _LOSS_SHARE * budget.share * self.step_seconds * NANOSECONDS
         every = ceil(COUNTED_LOSS_NS / max(allowed_ns, 1.0))
         self._turns += 1

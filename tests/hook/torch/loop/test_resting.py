@@ -498,3 +498,19 @@ def _calls_at_rest(session: Session, function: Callable[[], None]) -> int | None
     finally:
         sys.setprofile(None)
     return calls if was_resting and session.state.is_resting else None
+
+
+def test_every_loss_is_recorded_at_the_beginning_even_if_that_is_not_affordable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_LOSS_SHARE", 1e-9)
+    with watched_script() as (script, recorded):
+        script.train(STEPS)
+        monkeypatch.setattr(Budget, "is_beginning", False)
+        script.train(STEPS)
+
+    losses = recorded.scalars("loss")
+    assert {step: losses.get(step) for step in range(STEPS)} == dict(
+        enumerate(script.losses[:STEPS])
+    )
+    assert len(losses) < 1.5 * STEPS
