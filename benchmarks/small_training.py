@@ -78,7 +78,7 @@ class HookSwitch:
             ):
                 yield _Replaced(owner, name, original, replacement).remove
         torch_adapter = self.session.frameworks.adapters["torch"]
-        for owner in (_private(torch_adapter, "_loop", "updates"), torch_adapter.modules.hooks):
+        for owner in (torch_adapter.loop.updates, torch_adapter.modules.hooks):
             for handle in _private(owner, "_handles"):
                 yield _Hook(handle).remove
 
