@@ -57,7 +57,7 @@ def _efficiency(job: JobResults) -> Iterator[Fact]:
     """FLOP/s, samples and tokens per second, and the cost, as far as they are known."""
     efficiency, cost = read_efficiency(job), read_cost(job)
     texts = (
-        ("rates", "Samples and tokens", efficiency.rates_text),
+        ("rates", "Samples and tokens (median step)", efficiency.rates_text),
         ("flops", "Achieved FLOP/s", efficiency.text),
         ("cost", "Cost", cost_text(cost)),
     )
