@@ -22,7 +22,7 @@ _PLOT = """(canvas) => {
         break;
       }
     }
-  return [used[0], used.at(-1)];
+  return used.length > 0 && [used[0], used.at(-1)];
 }"""
 
 
@@ -48,7 +48,8 @@ def test_the_list_of_jobs_shows_whole_names_states_and_findings(
 def test_charts_use_most_of_the_width(open_page: Open, recorded: Served, chart: str) -> None:
     page = open_page(recorded.page(REFERENCE, "nodes"), size=PHONE)
     chart_data(page, chart)
-    first, last = page.locator(f'[data-chart="{chart}"] canvas').evaluate(_PLOT)
+    canvas = page.locator(f'[data-chart="{chart}"] canvas').element_handle()
+    first, last = page.wait_for_function(_PLOT, arg=canvas).json_value()  # once it is drawn
     width = page.locator(f'[data-chart="{chart}"]').bounding_box()["width"]  # type: ignore[index]
     assert (last - first) * width > 0.65 * PHONE[0]
 

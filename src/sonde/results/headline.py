@@ -120,7 +120,7 @@ def _throughput(job: JobResults) -> Figure | None:
     average = steps_per_second(slowest_worker(tables))
     recent = None if job.state.is_over else _recent_rate(job)
     rates = read_efficiency(job).rates_text
-    typical = f"{rates} in a median step" if rates else ""
+    typical = f"median step: {rates}" if rates else ""
     if recent is None:
         note = "; ".join(filter(None, ("on average", typical)))
         return Figure("throughput", "Throughput", average, "steps/s", note)
